@@ -63,6 +63,7 @@ _RESET_OTHERS = (*_RESETTING, "/nr_requests")
 _SYSCTLS = "/proc/sys/"
 _IN_BYTES = ("/dirty_ratio", "/dirty_background_ratio")  # 0: dirty_bytes are in force
 _SYSCTL = {"sysctl.d/60-foreread.conf": "sysctl.conf.j2"}
+_TUNED = {"tuned/foreread/tuned.conf": "tuned.conf.j2"}
 
 
 def write_scripts(plan: ApplyPlan, output: Path, place: str = PLACE) -> list[Path]:
@@ -113,8 +114,10 @@ def _files(plan: ApplyPlan) -> list[tuple[str, str, int]]:
     if plan.has_boot_done:
         plain |= _PLAIN_DONE
         plain |= _TIMER if plan.has_timer else {}
-    if _vm_settings(plan):
+    if _sysctl_settings(plan):
         plain |= _SYSCTL
+    if _tuned_is_enough(plan):
+        plain |= _TUNED
     if any(one.disk and one.knob == _WINDOW for one in plan.settings):
         plain |= _OF_DISKS
     return [(name, template, 0o755) for name, template in executable.items()] + [
@@ -131,7 +134,10 @@ def _context(plan: ApplyPlan, place: str) -> dict[str, object]:
         "places": _places(settings),
         "mounted": _mounted(settings),
         "window_of_disk": _WINDOW,
-        "vm": _vm_settings(plan),
+        "sysctl": _sysctl_settings(plan),
+        "sysfs": _sysfs_settings(settings),
+        "no_sysctls": [path for path in _paths(plan) if not path.startswith(_SYSCTLS)],
+        "tuned_enough": _tuned_is_enough(plan),
         "timer": plan.has_timer,
         "attempts": plan.attempts_file,
         "settings_id": _settings_id(plan),
@@ -219,18 +225,35 @@ def _mounted(settings: list[tuple[Setting, str]]) -> list[tuple[str, str, str]]:
     ]
 
 
-def _vm_settings(plan: ApplyPlan) -> dict[str, str]:
+def _sysctl_settings(plan: ApplyPlan) -> dict[str, str]:
     """Return sysctl name -> lasting value; sysctl.d knows no phases.
 
     Without knobs that the board's memory limits, since sysctl would not compare them with it.
     """
-    vm = "/proc/sys/vm/"
     ordered = sorted(plan.settings, key=lambda setting: setting.phase == "after")
     return {
-        setting.knob.removeprefix("/proc/sys/").replace("/", "."): setting.value
+        setting.knob.removeprefix(_SYSCTLS).replace("/", "."): setting.value
         for setting in ordered
-        if setting.knob.startswith(vm) and not knobs.knob_of(setting.knob).memory_share
+        if setting.knob.startswith(_SYSCTLS) and not knobs.knob_of(setting.knob).memory_share
     }
+
+
+def _sysfs_settings(settings: list[tuple[Setting, str]]) -> dict[str, str]:
+    """Return path below /sys -> lasting value, in the order in which they are to be set."""
+    ordered = sorted(settings, key=lambda one: one[0].phase == "after")
+    lasting = {one.path: one.value for one, _ in ordered}
+    paths = dict.fromkeys(one.path for one, _ in settings)
+    return {path: lasting[path] for path in paths if path.startswith("/sys/")}
+
+
+def _paths(plan: ApplyPlan) -> list[str]:
+    return list(dict.fromkeys(setting.path for setting in plan.settings))
+
+
+def _tuned_is_enough(plan: ApplyPlan) -> bool:
+    """Whether a profile of TuneD does all of it: it finds no mounts, and replays no list."""
+    plain = all(path.startswith(("/sys/", _SYSCTLS)) for path in _paths(plan))
+    return plain and not _limited(plan) and plan.prefetch is None
 
 
 def _limited(plan: ApplyPlan) -> list[str]:
@@ -259,6 +282,11 @@ def shell_quoted(text: str) -> str:
 def udev_pattern(text: str) -> str:
     """Return a udev pattern for ``text``; special characters become "any character"."""
     return re.sub(r"[^A-Za-z0-9._+-]", "?", text)
+
+
+def regex(text: str) -> str:
+    """Return a regular expression for ``text``; special characters become "any character"."""
+    return re.sub(r"[^A-Za-z0-9_-]", ".", text)
 
 
 def udev_disk(disk: Disk) -> str:
@@ -291,5 +319,6 @@ def _environment() -> Environment:
         "identity": identity,
         "udev": udev_pattern,
         "udev_disk": udev_disk,
+        "regex": regex,
     }
     return environment

@@ -99,15 +99,17 @@ def test_files_by_plan(tmp_path):
         "openwrt/foreread-boot-done",
         "systemd/foreread-boot-done.service",
     }
+    tuned = {"tuned/foreread/tuned.conf"}
     one = names(PLANS["one-phase"], tmp_path / "1")
     assert not one & after
+    assert one >= tuned
     assert names(PLANS["two-phases"], tmp_path / "2") - one == after
     timer = {"systemd/foreread-boot-done.timer"}
     assert names(PLANS["delay"], tmp_path / "3") - one == after | timer
     assert names(PLANS["attempts"], tmp_path / "6") - one == after
-    assert names(PLANS["attempts-delay"], tmp_path / "7") >= one | after | timer
+    assert names(PLANS["attempts-delay"], tmp_path / "7") >= one - tuned | after | timer
     prefetched = {REPLAYER, f"{REPLAYER}.c", f"{REPLAYER}.list"}
-    assert names(PLANS["prefetch"], tmp_path / "5") - one == prefetched
+    assert names(PLANS["prefetch"], tmp_path / "5") == one - tuned | prefetched
     assert names(PLANS["memory"], tmp_path / "4") - one == after | {"sysctl.d/60-foreread.conf"}
 
 
@@ -229,6 +231,29 @@ def test_sysctl_leaves_out_what_the_memory_limits(tmp_path):
     assert "swappiness" in conf
     assert "# /proc/sys/vm/min_free_kbytes is left to the script" in conf
     assert "4194304" not in conf
+
+
+def test_sysctl_says_what_is_no_sysctl(tmp_path):
+    swappiness = Setting("/proc/sys/vm/swappiness", "10", "why")
+    autogroup = Setting("/proc/sys/kernel/sched_autogroup_enabled", "0", "why")
+    write_scripts(ApplyPlan((*ONE, swappiness, autogroup)), tmp_path)
+    conf = (tmp_path / "sysctl.d/60-foreread.conf").read_text().splitlines()
+    assert "# /sys/block/mmcblk0/queue/read_ahead_kb is no sysctl, and is left out." in conf
+    assert {"vm.swappiness = 10", "kernel.sched_autogroup_enabled = 0"} <= set(conf)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        Setting("window:/data", "512", "why"),
+        Setting("/proc/sys/vm/min_free_kbytes", "4096", "why"),  # compared with the memory first
+    ],
+    ids=lambda setting: setting.knob,
+)
+def test_there_is_no_profile_for_tuned_which_would_set_a_part_only(setting, tmp_path):
+    write_scripts(ApplyPlan((*ONE, setting)), tmp_path)
+    assert not (tmp_path / "tuned").exists()
+    assert "TuneD" not in (tmp_path / "INSTALL.md").read_text()
 
 
 def test_scheduler_comes_first_on_its_disk(tmp_path):

@@ -77,7 +77,8 @@ def test_shtab_without_a_shell_is_answered_with_what_to_install(run, monkeypatch
 def test_bash_offers_files(run, tmp_path):
     (tmp_path / "app.capture").touch()
     (tmp_path / "foreread").write_text(run("--print-completion", "bash").out)
-    ask = '. ./foreread; COMP_WORDS=(foreread predict app) COMP_CWORD=2; _shtab_foreread; echo "$COMPREPLY"'
+    ask = ". ./foreread; COMP_WORDS=(foreread predict app) COMP_CWORD=2; _shtab_foreread"
+    ask += '; echo "$COMPREPLY"'
     done = subprocess.run(
         ["bash", "-c", ask], capture_output=True, text=True, check=True, cwd=tmp_path
     )
