@@ -139,7 +139,7 @@ def _write_prefetch(plan: ApplyPlan, output: Path) -> Iterator[Path]:
 
 
 def _write_sources(written: tuple[Path, ...], output: Path) -> Iterator[Path]:
-    """Write what the packages of the layer and of the tree install, beside each; yield the files."""
+    """Write what the packages of layer and tree install, beside each; yield the files."""
     for path in written:
         name = path.relative_to(output)
         if path.name == REPLAYER_SOURCE:
