@@ -162,7 +162,7 @@ def _print_completion(shell: str) -> int:
     return 0
 
 
-def _complete_files(parser: argparse.ArgumentParser, files: dict[str, str]) -> None:
+def _complete_files(parser: argparse.ArgumentParser, files: object) -> None:
     """Offer files for each argument that takes no word of a list, as a shell does by itself."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
