@@ -32,18 +32,52 @@ _EXECUTABLE = {
     "openwrt/foreread": "openwrt.sh.j2",
     "sysv/foreread": "sysv.sh.j2",
 }
+_DONE = "S99foreread-boot-done"
 _EXECUTABLE_DONE = {
-    "sysv/S99foreread-boot-done": "sysv-boot-done.sh.j2",
+    f"sysv/{_DONE}": "sysv-boot-done.sh.j2",
     "openwrt/foreread-boot-done": "openwrt-boot-done.sh.j2",
 }
 _PLAIN = {
     "systemd/foreread.service": "foreread.service.j2",
     RULE: "udev.rules.j2",
-    "yocto/foreread-apply_1.0.bb": "yocto.bb.j2",
-    "buildroot/Config.in": "buildroot.Config.in.j2",
-    "buildroot/foreread-apply.mk": "buildroot.mk.j2",
     "INSTALL.md": "INSTALL.md.j2",
 }
+# A layer of Yocto and an external tree of Buildroot, each with packages of script and recorder, and
+# of the replayer if the plan has a list.
+_LAYER = "yocto/meta-foreread"
+_TREE = "buildroot"
+_IMAGES = {
+    f"{_LAYER}/conf/layer.conf": "yocto.layer.conf.j2",
+    f"{_LAYER}/recipes-core/foreread-apply/foreread-apply_1.0.bb": "yocto.apply.bb.j2",
+    f"{_LAYER}/recipes-kernel/linux/linux-yocto_%.bbappend": "yocto.recorder.bbappend.j2",
+    f"{_LAYER}/recipes-kernel/linux/files/foreread-recorder.cfg": "recorder.cfg.j2",
+    f"{_TREE}/external.desc": "buildroot.external.desc.j2",
+    f"{_TREE}/external.mk": "buildroot.external.mk.j2",
+    f"{_TREE}/Config.in": "buildroot.Config.in.j2",
+    f"{_TREE}/package/foreread-apply/Config.in": "buildroot.apply.Config.in.j2",
+    f"{_TREE}/package/foreread-apply/foreread-apply.mk": "buildroot.apply.mk.j2",
+    f"{_TREE}/package/foreread-recorder/Config.in": "buildroot.recorder.Config.in.j2",
+    f"{_TREE}/package/foreread-recorder/foreread-recorder.mk": "buildroot.recorder.mk.j2",
+}
+_IMAGES_REPLAYING = {
+    f"{_LAYER}/recipes-core/foreread-prefetch/foreread-prefetch_1.0.bb": "yocto.prefetch.bb.j2",
+    f"{_TREE}/package/foreread-prefetch/Config.in": "buildroot.prefetch.Config.in.j2",
+    f"{_TREE}/package/foreread-prefetch/foreread-prefetch.mk": "buildroot.prefetch.mk.j2",
+}
+_PACKAGES = (f"{_LAYER}/recipes-core", f"{_TREE}/package")
+# Of the kernel, for an image to record on: events of files, requests and calls, and probes.
+_RECORDER_OPTIONS = (
+    "CONFIG_FTRACE",
+    "CONFIG_BLK_DEV_IO_TRACE",
+    "CONFIG_FTRACE_SYSCALLS",
+    "CONFIG_KPROBES",
+    "CONFIG_KPROBE_EVENTS",
+    "CONFIG_DEBUG_FS",
+    "CONFIG_TASKSTATS",
+    "CONFIG_TASK_XACCT",
+    "CONFIG_TASK_IO_ACCOUNTING",
+    "CONFIG_PROC_PAGE_MONITOR",
+)
 _PLAIN_DONE = {"systemd/foreread-boot-done.service": "foreread-boot-done.service.j2"}
 _OF_DISKS = {"android/foreread.rc": "android.rc.j2"}
 _TIMER = {"systemd/foreread-boot-done.timer": "foreread-boot-done.timer.j2"}
@@ -63,6 +97,7 @@ _RESET_OTHERS = (*_RESETTING, "/nr_requests")
 _SYSCTLS = "/proc/sys/"
 _IN_BYTES = ("/dirty_ratio", "/dirty_background_ratio")  # 0: dirty_bytes are in force
 _SYSCTL = {"sysctl.d/60-foreread.conf": "sysctl.conf.j2"}
+_TUNED = {"tuned/foreread/tuned.conf": "tuned.conf.j2"}
 
 
 def write_scripts(plan: ApplyPlan, output: Path, place: str = PLACE) -> list[Path]:
@@ -83,6 +118,7 @@ def write_scripts(plan: ApplyPlan, output: Path, place: str = PLACE) -> list[Pat
             write_whole(path, text.encode(), mode)
             written.append(path)
         written += _write_prefetch(plan, output)
+        written += _write_sources(tuple(written), output)
     except OSError as error:
         raise ApplyError(f"{output}: {error.strerror}", "give a directory to write to") from error
     return written
@@ -102,6 +138,23 @@ def _write_prefetch(plan: ApplyPlan, output: Path) -> Iterator[Path]:
         yield path
 
 
+def _write_sources(written: tuple[Path, ...], output: Path) -> Iterator[Path]:
+    """Write what the packages of layer and tree install, beside each; yield the files."""
+    for path in written:
+        name = path.relative_to(output)
+        if path.name == REPLAYER_SOURCE:
+            package = REPLAYER
+        elif name.parts[0] in {SCRIPT, LIST, "systemd"} or name.name == _DONE:
+            package = SCRIPT
+        else:
+            continue
+        for packages in _PACKAGES:
+            copy = output / packages / package / "files" / path.name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(copy, path.read_bytes(), path.stat().st_mode & 0o777)
+            yield copy
+
+
 def shipped(name: str) -> bytes:
     """Return REPLAYER_SCRIPT or REPLAYER_SOURCE, as foreread ships them."""
     return (files(__package__) / "replayer" / name).read_bytes()
@@ -109,12 +162,16 @@ def shipped(name: str) -> bytes:
 
 def _files(plan: ApplyPlan) -> list[tuple[str, str, int]]:
     executable = _EXECUTABLE | (_EXECUTABLE_DONE if plan.has_boot_done else {})
-    plain = dict(_PLAIN)
+    plain = _PLAIN | _IMAGES
+    if plan.prefetch is not None:
+        plain |= _IMAGES_REPLAYING
     if plan.has_boot_done:
         plain |= _PLAIN_DONE
         plain |= _TIMER if plan.has_timer else {}
-    if _vm_settings(plan):
+    if _sysctl_settings(plan):
         plain |= _SYSCTL
+    if _tuned_is_enough(plan):
+        plain |= _TUNED
     if any(one.disk and one.knob == _WINDOW for one in plan.settings):
         plain |= _OF_DISKS
     return [(name, template, 0o755) for name, template in executable.items()] + [
@@ -131,7 +188,11 @@ def _context(plan: ApplyPlan, place: str) -> dict[str, object]:
         "places": _places(settings),
         "mounted": _mounted(settings),
         "window_of_disk": _WINDOW,
-        "vm": _vm_settings(plan),
+        "sysctl": _sysctl_settings(plan),
+        "recorder_options": _RECORDER_OPTIONS,
+        "sysfs": _sysfs_settings(settings),
+        "no_sysctls": [path for path in _paths(plan) if not path.startswith(_SYSCTLS)],
+        "tuned_enough": _tuned_is_enough(plan),
         "timer": plan.has_timer,
         "attempts": plan.attempts_file,
         "settings_id": _settings_id(plan),
@@ -219,18 +280,35 @@ def _mounted(settings: list[tuple[Setting, str]]) -> list[tuple[str, str, str]]:
     ]
 
 
-def _vm_settings(plan: ApplyPlan) -> dict[str, str]:
+def _sysctl_settings(plan: ApplyPlan) -> dict[str, str]:
     """Return sysctl name -> lasting value; sysctl.d knows no phases.
 
     Without knobs that the board's memory limits, since sysctl would not compare them with it.
     """
-    vm = "/proc/sys/vm/"
     ordered = sorted(plan.settings, key=lambda setting: setting.phase == "after")
     return {
-        setting.knob.removeprefix("/proc/sys/").replace("/", "."): setting.value
+        setting.knob.removeprefix(_SYSCTLS).replace("/", "."): setting.value
         for setting in ordered
-        if setting.knob.startswith(vm) and not knobs.knob_of(setting.knob).memory_share
+        if setting.knob.startswith(_SYSCTLS) and not knobs.knob_of(setting.knob).memory_share
     }
+
+
+def _sysfs_settings(settings: list[tuple[Setting, str]]) -> dict[str, str]:
+    """Return path below /sys -> lasting value, in the order in which they are to be set."""
+    ordered = sorted(settings, key=lambda one: one[0].phase == "after")
+    lasting = {one.path: one.value for one, _ in ordered}
+    paths = dict.fromkeys(one.path for one, _ in settings)
+    return {path: lasting[path] for path in paths if path.startswith("/sys/")}
+
+
+def _paths(plan: ApplyPlan) -> list[str]:
+    return list(dict.fromkeys(setting.path for setting in plan.settings))
+
+
+def _tuned_is_enough(plan: ApplyPlan) -> bool:
+    """Whether a profile of TuneD does all of it: it finds no mounts, and replays no list."""
+    plain = all(path.startswith(("/sys/", _SYSCTLS)) for path in _paths(plan))
+    return plain and not _limited(plan) and plan.prefetch is None
 
 
 def _limited(plan: ApplyPlan) -> list[str]:
@@ -259,6 +337,11 @@ def shell_quoted(text: str) -> str:
 def udev_pattern(text: str) -> str:
     """Return a udev pattern for ``text``; special characters become "any character"."""
     return re.sub(r"[^A-Za-z0-9._+-]", "?", text)
+
+
+def regex(text: str) -> str:
+    """Return a regular expression for ``text``; special characters become "any character"."""
+    return re.sub(r"[^A-Za-z0-9_-]", ".", text)
 
 
 def udev_disk(disk: Disk) -> str:
@@ -291,5 +374,6 @@ def _environment() -> Environment:
         "identity": identity,
         "udev": udev_pattern,
         "udev_disk": udev_disk,
+        "regex": regex,
     }
     return environment

@@ -114,7 +114,7 @@ def build_parser(names: Sequence[str] = tuple(COMMANDS)) -> argparse.ArgumentPar
     parser.add_argument("--version", action="version", version=f"foreread {VERSION}")
     parser.add_argument(
         "--print-completion",
-        choices=("bash", "zsh", "tcsh"),
+        choices=("bash", "zsh", "fish", "tcsh"),
         help="print a shell completion script",
     )
     commands = parser.add_subparsers(
@@ -151,8 +151,25 @@ def _main(argv: list[str]) -> int:
 def _print_completion(shell: str) -> int:
     import shtab  # noqa: PLC0415  (needed for this only)
 
-    print(shtab.complete(build_parser(), shell))
+    if shell not in shtab.SUPPORTED_SHELLS:
+        from foreread.error import ArgumentError  # noqa: PLC0415  (on failure only: numpy)
+
+        text = f"the installed shtab writes no completion for {shell}"
+        raise ArgumentError(text, "install a later one: pip install 'shtab>=1.9'")
+    parser = build_parser()
+    _complete_files(parser, shtab.FILE)
+    print(shtab.complete(parser, shell))
     return 0
+
+
+def _complete_files(parser: argparse.ArgumentParser, files: object) -> None:
+    """Offer files for each argument that takes no word of a list, as a shell does by itself."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for sub in action.choices.values():
+                _complete_files(sub, files)
+        elif action.nargs != 0 and action.choices is None:
+            vars(action)["complete"] = files
 
 
 def _run(args: argparse.Namespace) -> int:

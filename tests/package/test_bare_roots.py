@@ -84,3 +84,21 @@ def test_wheel_does_the_main_job_without_a_compiler(built, release, tmp_path):
 def test_debian_package_does_the_main_job(debian_package, release, tmp_path):
     out = use(debian_package, release, "python3,python3-venv", tmp_path)
     check_use(out, "/usr/lib/python3/dist-packages/")
+
+
+def test_wheel_of_the_other_machine_predicts_there(emulated, architectures, tmp_path):
+    machine = {"arm64": "aarch64", "amd64": "x86_64"}[architectures[1]]
+    assert emulated.wheel.name.endswith(f"_{machine}.whl")
+    for file in (emulated.wheel, *EXAMPLE.glob("python-start.capture.*")):
+        shutil.copy(file, tmp_path)
+    commands = f"""
+test "$(uname -m)" = {machine}
+python3 -m venv /opt/foreread
+/opt/foreread/bin/pip install -q --only-binary :all: ./{emulated.wheel.name}
+mkdir out
+/opt/foreread/bin/foreread predict --json python-start.capture.tar.xz >out/predict.json
+"""
+    release = f"bookworm:{architectures[1]}"
+    run_ci("bare", release, "python3,python3-venv", tmp_path, "sh", "-euc", commands)
+    verdict = document(tmp_path / "out", "predict")["verdict"]
+    assert (verdict["action"], verdict["read_ahead_kb"]) == ("set", 32)

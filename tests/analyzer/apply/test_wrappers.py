@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,7 +56,8 @@ def names(plan, directory):
 
 
 def tool(name, lost):
-    path = shutil.which(name)
+    # What pip installed for the tests is beside Python.
+    path = shutil.which(name) or shutil.which(name, path=Path(sys.executable).parent)
     if path is None:
         pytest.skip(f"{name} is not installed: {lost}")
     return path
@@ -94,31 +97,58 @@ def test_no_template_syntax_is_left(written):
 
 
 def test_files_by_plan(tmp_path):
+    packages = ("yocto/meta-foreread/recipes-core", "buildroot/package")
+    files = [f"{place}/foreread-apply/files" for place in packages]
+    done = "S99foreread-boot-done"
     after = {
-        "sysv/S99foreread-boot-done",
+        f"sysv/{done}",
         "openwrt/foreread-boot-done",
         "systemd/foreread-boot-done.service",
+        *(f"{place}/{done}" for place in files),
+        *(f"{place}/foreread-boot-done.service" for place in files),
     }
+    tuned = {"tuned/foreread/tuned.conf"}
     one = names(PLANS["one-phase"], tmp_path / "1")
     assert not one & after
+    assert one >= tuned
     assert names(PLANS["two-phases"], tmp_path / "2") - one == after
-    timer = {"systemd/foreread-boot-done.timer"}
+    timer = {f"{place}/foreread-boot-done.timer" for place in ("systemd", *files)}
     assert names(PLANS["delay"], tmp_path / "3") - one == after | timer
     assert names(PLANS["attempts"], tmp_path / "6") - one == after
-    assert names(PLANS["attempts-delay"], tmp_path / "7") >= one | after | timer
-    prefetched = {REPLAYER, f"{REPLAYER}.c", f"{REPLAYER}.list"}
-    assert names(PLANS["prefetch"], tmp_path / "5") - one == prefetched
+    assert names(PLANS["attempts-delay"], tmp_path / "7") >= one - tuned | after | timer
+    prefetched = {path for path in names(PLANS["prefetch"], tmp_path / "5") if REPLAYER in path}
+    assert {REPLAYER, f"{REPLAYER}.c", f"{REPLAYER}.list"} <= prefetched
+    assert names(PLANS["prefetch"], tmp_path / "5") == one - tuned | prefetched
     assert names(PLANS["memory"], tmp_path / "4") - one == after | {"sysctl.d/60-foreread.conf"}
 
 
 def test_everything_a_build_system_installs_is_written(written, tmp_path):
-    sources = {path.name for path in written}
-    recipe = (tmp_path / "yocto/foreread-apply_1.0.bb").read_text()
-    package = (tmp_path / "buildroot/foreread-apply.mk").read_text()
-    fetched = {word[len("file://") :] for word in recipe.split() if word.startswith("file://")}
-    installed = {word.split("/")[1] for word in package.split() if word.startswith("$(@D)/")}
-    assert fetched == installed - {REPLAYER}  # which is compiled there
-    assert fetched <= sources
+    replayed = any(path.name == f"{REPLAYER}.c" for path in written)
+    for name in ("foreread-apply", REPLAYER) if replayed else ("foreread-apply",):
+        recipe = tmp_path / f"yocto/meta-foreread/recipes-core/{name}"
+        package = tmp_path / f"buildroot/package/{name}"
+        fetched = set(re.findall(r"file://([\w.-]+)", (recipe / f"{name}_1.0.bb").read_text()))
+        makefile = (package / f"{name}.mk").read_text().split()
+        used = {word.split("/")[1] for word in makefile if word.startswith("$(@D)/")}
+        for folder in (recipe, package):
+            assert {path.name for path in (folder / "files").iterdir()} == fetched
+            for path in (folder / "files").iterdir():
+                assert path in written
+        assert fetched == used - ({REPLAYER} if name == REPLAYER else set())  # compiled there
+
+
+def test_yocto_linter_accepts_the_layer(written, tmp_path):
+    lint = tool("oelint-adv", "the generated layer was not linted")
+    files = [path for path in written if path.suffix in {".bb", ".bbappend"}]
+    files.append(tmp_path / "yocto/meta-foreread/conf/layer.conf")
+    # A licence that is the distribution's file, a project without a page, and an override of a name
+    # that the linter cannot know.
+    rules = ("licenseremotefile", "mandatoryvar.HOMEPAGE")
+    words = [word for rule in rules for word in ("--suppress", f"oelint.var.{rule}")]
+    words += ["--suppress", "oelint.vars.noncoreoverride"]
+    command = [lint, "--quiet", "--hide", "info", *words, *files]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_every_file_is_in_install(written, tmp_path):
@@ -229,6 +259,29 @@ def test_sysctl_leaves_out_what_the_memory_limits(tmp_path):
     assert "swappiness" in conf
     assert "# /proc/sys/vm/min_free_kbytes is left to the script" in conf
     assert "4194304" not in conf
+
+
+def test_sysctl_names_what_is_left_out(tmp_path):
+    swappiness = Setting("/proc/sys/vm/swappiness", "10", "why")
+    autogroup = Setting("/proc/sys/kernel/sched_autogroup_enabled", "0", "why")
+    write_scripts(ApplyPlan((*ONE, swappiness, autogroup)), tmp_path)
+    conf = (tmp_path / "sysctl.d/60-foreread.conf").read_text().splitlines()
+    assert "# /sys/block/mmcblk0/queue/read_ahead_kb is not a sysctl, and is left out." in conf
+    assert {"vm.swappiness = 10", "kernel.sched_autogroup_enabled = 0"} <= set(conf)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        Setting("window:/data", "512", "why"),
+        Setting("/proc/sys/vm/min_free_kbytes", "4096", "why"),  # compared with the memory first
+    ],
+    ids=lambda setting: setting.knob,
+)
+def test_there_is_no_profile_for_tuned_which_would_set_a_part_only(setting, tmp_path):
+    write_scripts(ApplyPlan((*ONE, setting)), tmp_path)
+    assert not (tmp_path / "tuned").exists()
+    assert "TuneD" not in (tmp_path / "INSTALL.md").read_text()
 
 
 def test_scheduler_comes_first_on_its_disk(tmp_path):

@@ -76,7 +76,7 @@ def test_files_that_are_not_traces(tmp_path, run, content):
     assert run("predict", path, code=1).err.count("\n") == 1
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh"])
 def test_completion_is_printed(shell, run):
     assert "foreread" in run("--print-completion", shell).out
 
