@@ -33,6 +33,7 @@ from foreread.tracer.remote.job import Job
 from foreread.tracer.remote.machine import Machine
 from foreread.tracer.remote.trials import PARTS, TargetTrials, trials_on
 from foreread.tracer.runs.knobs import selected
+from foreread.tracer.runs.memory import memory_settings
 from foreread.tracer.runs.options import Ending, RunOptions, Streams
 from foreread.tracer.trials.trial import Scenario, Trial, TrialOptions, check_run
 
@@ -590,6 +591,7 @@ def test_knobs_are_free_while_a_host_fetches_its_result(loop, nowhere):
     with Job(LocalTarget(), PARTS) as job:
         machine = Machine.parse(job.ask("probe", step="probe"))
         received = settings(machine, run, left_s()) | {
+            **memory_settings(None, watched=False),
             "counted": "",
             "scenario": "idle",
             "watched": "",

@@ -49,7 +49,7 @@ def side(monkeypatch):
 
     def made_fast_by(is_fast):
         @contextmanager
-        def bench(_asked, trials, _tell):
+        def bench(_target, _identity, trials, _tell):
             with bench_on(LocalTarget(), trials) as made:
                 yield Timed(made, is_fast)
 

@@ -90,7 +90,7 @@ begin(const struct lx_kernel *k, struct lx_handle *file, uint64_t position, uint
                            .end = end,
                            .due = page,
                            .past = page_past_end(k, file->inode, from, asked)};
-    if (k->rules->off_is_negative)
+    if (k->rules->algorithm == LX_ALGORITHM_ADAPTIVE && k->rules->off_is_negative)
         r.behind = page + lx_divide_up(asked, size);
     if (from >= end)
         r.end = 0;

@@ -94,6 +94,7 @@ INPUTS = {
     "fingerprint --learn": ["fingerprint", "--interval", "1", "--learn", "{}"],
     "fingerprint --apply": ["fingerprint", "-o", "out", "--apply", "{}"],
     "boards show board": ["boards", "show", "{}"],
+    "advise --boards": ["advise", CAPTURE, "--boards", "{}"],
     "doctor capture": ["doctor", "{}"],
     "doctor --identity": ["doctor", *SSH, "--identity", "{}"],
     "record --identity": ["record", "-o", "out", *SSH, "--identity", "{}", "--", "true"],
