@@ -3,6 +3,7 @@
 
 usage: test_all.py [PART...]     PART: a part, or the word before the hyphen of several (boards)
 
+Two parts run at a time: one on the running kernel, which mostly waits, and one that is not.
 Each part's output and result are kept in test-all-out/, with the commit that they hold for. On the
 same commit, without local changes, a part that has passed does not run again: if this program is
 ended, start it again to continue. A failed part does not stop the others.
@@ -17,8 +18,10 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -26,6 +29,8 @@ ROOT = Path(__file__).parents[1]
 RELEASES = ("bookworm", "trixie", "forky")
 NO_ROOT = 125  # .ci/bare's exit status where no bare root can be made
 MOST_S = 3 * 3600.0  # a part that takes longer hangs; the kernel part waits for other recorders
+# These parts mount, record and drop caches: only one of them at a time.
+ON_THIS_KERNEL = ("kernel", "package", "fresh", "erofs")
 # The last line of pytest: "3 failed, 812 passed, 2 skipped in 61.50s (0:01:01)".
 CLOSING = re.compile(r"^=* ?((?:\d+ [a-z]+,? )+)in [\d.]+s", re.MULTILINE)
 COUNTED = {"passed": "passed", "failed": "failed", "error": "failed", "skipped": "skipped"}
@@ -54,7 +59,7 @@ def _pytest(marks: str, *words: str) -> Command:
 
 
 def parts(root: Path) -> dict[str, Command]:
-    """Return the command of each part, in the order in which they run: the quick ones first."""
+    """Return the command of each part: the quick ones first."""
     workers = ("-n", os.environ.get("WORKERS", "auto"), "--dist", "loadscope")
     found = {
         "lint": ("make", "lint"),
@@ -114,6 +119,8 @@ class Runner:
 
     def __init__(self, root: Path, out: Path, commands: dict[str, Command]) -> None:
         self.root, self.out, self.commands = root, out, commands
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._is_ended = threading.Event()
 
     def commit(self) -> str:
         """Return the commit that the working copy is exactly, or an empty string."""
@@ -136,7 +143,10 @@ class Runner:
             return Result()
 
     def run(self, name: str) -> Result:
-        """Run a part, and keep its result."""
+        """Run a part, and keep its result, unless ``end`` ends it."""
+        if self._is_ended.is_set():
+            return Result()
+        print(f"== {name}: {self.out}/{name}.log", flush=True)
         self.out.mkdir(parents=True, exist_ok=True)
         kept, output = self.out / f"{name}.json", self.out / f"{name}.log"
         kept.unlink(missing_ok=True)
@@ -144,10 +154,19 @@ class Runner:
         with output.open("w", encoding="utf-8") as log:
             status = self._status(self.commands[name], log.fileno())
         text = output.read_text(encoding="utf-8", errors="replace")
+        if self._is_ended.is_set():
+            return Result()
         found = result_of(status, text, time.monotonic() - started)
+        print(f"== {name}: {found.result}", flush=True)
         if commit == self.commit():
             kept.write_text(json.dumps([commit, asdict(found)]) + "\n")
         return found
+
+    def end(self) -> None:
+        """End the parts that run, and begin no other; a test that ends restores the machine."""
+        self._is_ended.set()
+        for running in list(self._running):
+            running.terminate()
 
     def _status(self, command: Command, log: int) -> int:
         # Every package that a test needs is installed: a skip for want of another fails it.
@@ -160,13 +179,17 @@ class Runner:
             stdout=log,
             stderr=log,
         ) as running:
+            self._running.add(running)
             try:
+                if self._is_ended.is_set():  # since run looked
+                    return 1
                 return running.wait(MOST_S)
             except subprocess.TimeoutExpired:
                 os.write(log, f"ended after {MOST_S:.0f} s\n".encode())
                 return 1
             finally:
-                running.terminate()  # a test that is ended leaves the machine as it was
+                running.terminate()
+                self._running.remove(running)
 
 
 def table(results: dict[str, Result], out: Path) -> str:
@@ -195,16 +218,26 @@ def run(runner: Runner, words: list[str]) -> int:
         print(f"test_all: no part {error}; parts: {' '.join(runner.commands)}", file=sys.stderr)
         return 2
     results = {name: runner.kept(name) for name in names}
-    try:
-        for name in names:
-            if results[name].result != "passed":
-                print(f"== {name}: {runner.out}/{name}.log", flush=True)
-                results[name] = runner.run(name)
-                print(f"== {name}: {results[name].result}", flush=True)
-    except KeyboardInterrupt:
-        print("ended before all parts had run: start it again to continue")
+    lanes: tuple[list[str], list[str]] = [], []
+    for name in names:
+        if results[name].result != "passed":
+            lanes[name.startswith(ON_THIS_KERNEL)].append(name)
+    with ThreadPoolExecutor(len(lanes)) as pool:
+        running = [pool.submit(_run_each, runner, lane) for lane in lanes]
+        try:
+            for lane in running:
+                results |= lane.result()
+        except KeyboardInterrupt:
+            runner.end()
+            for lane in running:
+                results |= lane.result()
+            print("ended before all parts had run: start it again to continue")
     print(table(results, runner.out))
     return int(any(found.result != "passed" for found in results.values()))
+
+
+def _run_each(runner: Runner, names: list[str]) -> dict[str, Result]:
+    return {name: runner.run(name) for name in names}
 
 
 def _end(_number: int, _frame: object) -> None:

@@ -1,6 +1,7 @@
 """make test-all runs what has not passed yet on the commit, and its table shows every part."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,16 @@ UNIT = ["unit", "passed", "7", "0", "3"]
 FAILED = ["boards-a", "failed", "2", "4", "0"]
 PASSED = ["boards-b", "passed", "-", "-", "-"]
 SKIPPED = ["kernel", "not", "run", "0", "0", "5"]
+
+
+def test_a_part_on_the_running_kernel_runs_beside_another(run, tree):
+    os.mkfifo(tree / "out.fifo")
+    commands = {"unit": ("cat", "out.fifo"), "kernel": ("sh", "-c", "echo >out.fifo")}
+    status, lines = run(commands=commands)
+    assert (status, [line[:2] for line in lines]) == (
+        0,
+        [["unit", "passed"], ["kernel", "passed"]],
+    )
 
 
 def test_a_failed_part_stops_no_other_and_fails_the_whole(run):

@@ -222,15 +222,15 @@ def test_the_knobs_are_taken_by_one_series_only(driven, loop):
 
 
 def guards_of(pid):
-    """Return the processes of the shell that own, or wait to own, a job of that host."""
-    scripts = {f"{job}/job.sh" for job in jobs_of(pid)}
-    found = []
+    """Return the processes of the shell that own, or wait to own, a job of that host: its folder."""
+    jobs = {f"{job}/job.sh": job for job in jobs_of(pid)}
+    guards = {}
     for process in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
             words = os.fsdecode(process.read_bytes()).split("\0")
-            if "guard_series" in words and scripts & set(words):
-                found.append(int(process.parent.name))
-    return found
+            if "guard_series" in words and (scripts := jobs.keys() & set(words)):
+                guards[int(process.parent.name)] = jobs[scripts.pop()]
+    return guards
 
 
 @pytest.mark.thorough
@@ -245,6 +245,7 @@ def test_a_job_that_is_ended_while_it_waits_for_the_lock_leaves_no_process(loop)
         ) as driver,
     ):
         wait_until(lambda: guards_of(driver.pid))
-        (guard,) = guards_of(driver.pid)
+        ((guard, job),) = guards_of(driver.pid).items()
         driver.kill()
-        wait_until(lambda: not jobs_of(driver.pid) and not is_running(guard))
+        # The job that lent its script has no process: the next foreread removes its folder.
+        wait_until(lambda: not job.exists() and not is_running(guard))

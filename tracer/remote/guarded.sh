@@ -89,9 +89,7 @@ guard() {
     add_maker $!
     while [ ! -e "$job/finish" ]; do
         pause 2
-        uptime
-        read -r lease <"$job/lease"
-        [ "$now" -lt "$lease" ] || break
+        ! has_expired "$job/lease" || break
         [ -e "$job/state" ] || settle
     done
     undo "$job" restored

@@ -47,9 +47,7 @@ keeper() {
     echo "$boot $$ $started" >"$kept/owner"
     while [ ! -e "$job/finish" ]; do
         pause 2
-        uptime
-        read -r lease <"$job/lease"
-        [ "$now" -lt "$lease" ] || break
+        ! has_expired "$job/lease" || break
     done
     undo "$job" restored
 }

@@ -69,6 +69,17 @@ uptime() {
     now=${now%.*}${now#*.}
 }
 
+# has_expired LEASE: whether the host has not called within its lease, or the job's folder is gone.
+# LEASE is a file in that folder; a job without a host has none.
+has_expired() {
+    if { read -r lease <"$1"; } 2>/dev/null; then
+        uptime
+        [ "$now" -ge "$lease" ]
+    else
+        [ ! -d "${1%/*}" ]
+    fi
+}
+
 # pause SECONDS: sleep, without starting a program if the shell supports that; a line from
 # descriptor 9, a fifo that the caller has open for reading and writing, ends the pause. tick_s is
 # the shortest pause; for_1s is the option of read for a timeout of one second, empty in shells
@@ -93,12 +104,14 @@ nap() {
 # ---- the lock, and recovery after a dead owner ----
 
 # take_lock: make this process the owner of the target's knobs. If another process owns them, print
-# the error and return 1. A job that is ended while it waits ends this process.
+# the error and return 1. A job that is ended while it waits, or whose host is gone, ends this
+# process.
 take_lock() {
     start_of $$
     me="$$ $started"
     tries=0
     until own_lock; do
+        ! has_expired "$job/lease" || rm -rf "$job"
         [ -d "$job" ] || exit 1
         if [ $tries -ge "$lock_wait_s" ]; then
             echo "error another foreread (pid ${owner%% *}) holds the settings of this machine|wait\
@@ -145,9 +158,7 @@ undo_leftovers() {
             alive "$owner" || undo "$other" leftover
         elif [ "$other" != "$job" ] && [ ! -L "$other" ] && [ -O "$other/lease" ] &&
             [ -s "$other/lease" ]; then
-            read -r lease <"$other/lease" # it has changed nothing; its host is gone
-            uptime
-            [ "$now" -lt "$lease" ] || rm -rf "$other"
+            ! has_expired "$other/lease" || rm -rf "$other" # it has changed nothing
         elif [ "$other" != "$job" ] && [ ! -L "$other" ] && [ -d "$other" ] && [ -O "$other" ] &&
             is_job "${other##*-}"; then
             uptime # it begins, or was cut off before its first lease: it gets one

@@ -19,17 +19,9 @@ own_job() {
     echo "$$ $started" >"$job/owner"
 }
 
-# left_alone: whether the host's lease has expired; without a host there is no lease.
-left_alone() {
-    [ -e "$job/lease" ] || return 1
-    uptime
-    read -r lease <"$job/lease"
-    [ "$now" -ge "$lease" ]
-}
-
 # stay_until_finished: wait until the job is finished or the host is gone; then put everything back.
 stay_until_finished() {
-    while [ -e "$job/lease" ] && [ ! -e "$job/finish" ] && ! left_alone; do
+    while [ -e "$job/lease" ] && [ ! -e "$job/finish" ] && ! has_expired "$job/lease"; do
         pause 2
     done
     undo "$job" restored

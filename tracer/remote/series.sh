@@ -84,9 +84,7 @@ guard_series() {
 is_awaited() {
     until_when=lease
     [ -e "$job/busy" ] || [ ! -e "$job/rest" ] || until_when=rest
-    uptime
-    read -r lease <"$job/$until_when"
-    [ "$now" -lt "$lease" ]
+    ! has_expired "$job/$until_when"
 }
 
 # bury_maker: restore everything for the dead maker, and report its death.

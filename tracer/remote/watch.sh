@@ -148,7 +148,7 @@ take_period() {
     reads=0 writes=0 sectors=0 followers=0 distances=0 jumps=0
     seconds_busy=0 processes=0 own_followers=0 own_jumps=0
     while [ "$second" -lt "$period_s" ]; do
-        [ ! -e "$job/finish" ] && [ ! -e "$job/stop" ] && ! left_alone || return
+        [ ! -e "$job/finish" ] && [ ! -e "$job/stop" ] && ! has_expired "$job/lease" || return
         take_second
         second=$((second + 1))
     done
