@@ -67,14 +67,7 @@ def judged_kernels() -> list[JudgedKernel]:
     """Return this user's list, the oldest first; empty if there is no list. Raises JudgedError."""
     path = list_path()
     remedy = f"remove it, and repeat the judgements: rm {path}"
-    try:
-        return read_document(path, _List, remedy).kernels
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise JudgedError(f"{path}: {error.strerror}", remedy) from error
-    except ValueError as error:
-        raise JudgedError(f"{path}: {error}", remedy) from error
+    return read_document(path, _List, JudgedError, remedy).kernels if path.exists() else []
 
 
 def with_judged(kernels: Sequence[JudgedKernel], new: JudgedKernel) -> list[JudgedKernel]:

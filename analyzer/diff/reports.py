@@ -9,8 +9,7 @@ from foreread.analyzer.diff.document import DiffCause, DiffSide, StartDiff
 from foreread.analyzer.error import AnalyzerError
 from foreread.analyzer.predict.prediction import Curve, PredictionDocument
 from foreread.analyzer.report.document import ReportFigures
-from foreread.boards.base.bounded import UnboundedError
-from foreread.boards.base.document import DocumentError, OtherSchemaError, read_document
+from foreread.boards.base.document import read_document
 from foreread.boards.base.units import pages_to_kib
 
 FIGURES = "report.json"
@@ -65,10 +64,7 @@ def compare_reports(old: Path, new: Path, limit: float | None = None) -> StartDi
 def _prediction(path: Path) -> PredictionDocument:
     file = path / FIGURES if path.is_dir() else path
     remedy = "write the report again: foreread report CAPTURE -o DIR"
-    try:
-        figures = read_document(file, ReportFigures, remedy)
-    except (DocumentError, OtherSchemaError, UnboundedError) as error:
-        raise ReportError(f"{file}: {error}", remedy) from error
+    figures = read_document(file, ReportFigures, ReportError, remedy)
     if not isinstance(figures.prediction, PredictionDocument):
         raise ReportError(f"{file} is a report without a capture", "compare reports of captures")
     return figures.prediction

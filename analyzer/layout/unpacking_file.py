@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from foreread.analyzer.ingest.arguments import StrPath
 from foreread.analyzer.layout.order import LayoutError
 from foreread.analyzer.layout.seconds import Unpacking
-from foreread.boards.base.document import DocumentError, read_document
+from foreread.boards.base.document import read_document
 from foreread.boards.base.note import Note, NoteKind
 from foreread.emulator.images.compressors import COMPRESSORS, Compressor
 from foreread.tracer.formats.unpacking import Unpacked, UnpackingDocument
@@ -67,11 +67,8 @@ class Measured:
 
 
 def read_unpacking(file: StrPath) -> Measured:
-    """Return what a file says. Raises LayoutError and OSError."""
-    try:
-        return Measured(read_document(file, UnpackingDocument, _REMEDY))
-    except DocumentError as error:
-        raise LayoutError(f"{file} is not an unpacking.json: {error}", _REMEDY) from error
+    """Return what a file says. Raises LayoutError."""
+    return Measured(read_document(file, UnpackingDocument, LayoutError, _REMEDY))
 
 
 def _unpacking(measured: Sequence[Unpacked], page_bytes: int) -> Unpacking:

@@ -18,13 +18,11 @@ import msgspec
 from foreread.analyzer.error import AnalyzerError
 from foreread.analyzer.metrics.drift import Drift, drift
 from foreread.analyzer.metrics.metric import PROPOSED, SECONDS, Metric, title_of
-from foreread.boards.base.bounded import UnboundedError
 from foreread.boards.base.brief import brief
 from foreread.boards.base.counted import plural
 from foreread.boards.base.document import (
     LARGEST_BYTES,
     Document,
-    OtherSchemaError,
     encode,
     read_document,
     says,
@@ -97,18 +95,9 @@ def check_history(path: Path, option: str) -> None:
 
 def read_history(path: Path) -> History:
     """Return the history in a file, an empty one if there is no file; raises HistoryError."""
-    try:
-        return read_document(path, History, _REMEDY)
-    except FileNotFoundError:
+    if not path.exists():
         return History(entries=[])
-    except OtherSchemaError as error:
-        raise HistoryError(f"{path} {error}", error.remedy) from error
-    except UnboundedError as error:
-        raise HistoryError(str(error), _REMEDY) from error
-    except OSError as error:
-        raise HistoryError(f"{path}: {error.strerror}", _REMEDY) from error
-    except ValueError as error:
-        raise HistoryError(f"{path} is not a history: {error}", _REMEDY) from error
+    return read_document(path, History, HistoryError, _REMEDY)
 
 
 def add_to_history(path: Path, commit: str, metrics: Sequence[Metric]) -> History:

@@ -9,8 +9,7 @@ import msgspec
 
 from foreread.analyzer.prefetch.cases import CASES, CaseName, Comparison
 from foreread.analyzer.prefetch.listing import PrefetchError
-from foreread.boards.base.bounded import UnboundedError
-from foreread.boards.base.document import Document, OtherSchemaError, read_document
+from foreread.boards.base.document import Document, read_document
 from foreread.tracer.formats.capture import Count
 from foreread.tracer.formats.sweep import Measured
 
@@ -48,16 +47,7 @@ class Listed:
 
 def read_measurement(path: Path) -> Measurement:
     """Return the measurement in a file. Raises PrefetchError."""
-    try:
-        measurement = read_document(path, Measurement, _REMEDY)
-    except OtherSchemaError as error:
-        raise PrefetchError(f"{path} {error}", error.remedy) from error
-    except UnboundedError as error:
-        raise PrefetchError(str(error), _REMEDY) from error
-    except OSError as error:
-        raise PrefetchError(f"{path}: {error.strerror}", _REMEDY) from error
-    except ValueError as error:
-        raise PrefetchError(f"{path}: {error}", _REMEDY) from error
+    measurement = read_document(path, Measurement, PrefetchError, _REMEDY)
     if tuple(case.name for case in measurement.cases) != CASES:
         raise PrefetchError(f"{path}: not the cases {', '.join(CASES)}", _REMEDY)
     for case in measurement.cases:

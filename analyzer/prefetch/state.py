@@ -17,7 +17,7 @@ import msgspec
 from foreread.analyzer.prefetch.listing import Listing, PrefetchError
 from foreread.analyzer.prefetch.rooted import rooted
 from foreread.boards.base.bounded import UnboundedError, open_regular
-from foreread.boards.base.document import Document, OtherSchemaError, read_document, says
+from foreread.boards.base.document import Document, read_document, says
 from foreread.tracer.formats.capture import Count
 
 SUFFIX = ".state"
@@ -91,12 +91,7 @@ def read_state(path: Path) -> ListState | None:
     """Return the state stored with a list, None if there is none. Raises PrefetchError."""
     if not path.exists():
         return None
-    try:
-        return read_document(path, ListState, _REMEDY)
-    except OtherSchemaError as error:
-        raise PrefetchError(f"{path} {error}", error.remedy) from error
-    except (UnboundedError, ValueError) as error:
-        raise PrefetchError(f"{path}: {error}", _REMEDY) from error
+    return read_document(path, ListState, PrefetchError, _REMEDY)
 
 
 def changes(

@@ -11,12 +11,12 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from foreread.boards.base.bounded import read_bounded
+from foreread.boards.base.bounded import UnboundedError, read_bounded
 from foreread.boards.base.brief import brief
 from foreread.boards.base.note import Note
 from foreread.boards.base.units import size_text
@@ -98,12 +98,26 @@ def decode(text: bytes, kind: type[Kind]) -> Kind:
     return converted(parsed, kind)
 
 
-def read_document(path: str | os.PathLike[str], kind: type[Kind], remedy: str) -> Kind:
-    """Return the document in a regular file, as ``decode`` does.
+def read_document(
+    path: str | os.PathLike[str],
+    kind: type[Kind],
+    error: Callable[[str, str], Exception],
+    remedy: str,
+) -> Kind:
+    """Return the document in a regular file.
 
-    Raises also UnboundedError, with ``remedy`` if the file is too large, and OSError.
+    Raises ``error``, of a text and a remedy, for a file that cannot be read or is no such document.
     """
-    return decode(read_bounded(path, LARGEST_BYTES, remedy), kind)
+    try:
+        return decode(read_bounded(path, LARGEST_BYTES, remedy), kind)
+    except OtherSchemaError as other:
+        raise error(f"{path} {other}", other.remedy) from other
+    except UnboundedError as unbounded:
+        raise error(str(unbounded), unbounded.remedy) from unbounded
+    except OSError as unreadable:
+        raise error(f"{path}: {unreadable.strerror}", remedy) from unreadable
+    except DocumentError as invalid:
+        raise error(f"{path}: {invalid}", remedy) from invalid
 
 
 def parse(text: bytes) -> Any:

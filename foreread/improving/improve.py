@@ -18,9 +18,8 @@ from pathlib import Path
 from msgspec import structs
 
 from foreread.analyzer.ingest.arguments import StrPath
-from foreread.boards.base.bounded import UnboundedError
 from foreread.boards.base.brief import brief
-from foreread.boards.base.document import DocumentError, OtherSchemaError, read_document
+from foreread.boards.base.document import read_document
 from foreread.boards.base.interrupts import Interrupted, orderly_exit
 from foreread.boards.base.outputs import check_folder
 from foreread.boards.base.written import write_whole
@@ -134,12 +133,7 @@ def read_improved(output: StrPath) -> ImproveDocument | None:
     path = Path(output) / DOCUMENT
     if not path.is_file():
         return None
-    try:
-        return read_document(path, ImproveDocument, _OTHER)
-    except OtherSchemaError as error:
-        raise ForereadError(f"{path} {error}", error.remedy) from error
-    except (UnboundedError, DocumentError) as error:
-        raise ForereadError(f"{path} is damaged: {error}", _OTHER) from error
+    return read_document(path, ImproveDocument, ForereadError, _OTHER)
 
 
 @dataclass(frozen=True)

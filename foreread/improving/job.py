@@ -27,6 +27,7 @@ from foreread.boards.base.silent import silent
 from foreread.boards.base.units import size_word
 from foreread.boards.open import LOCAL
 from foreread.documents.improve import ImproveMeasured, ImproveStep
+from foreread.error import ForereadError
 from foreread.measuring.advice_row import MOST_CHANGE
 from foreread.measuring.comparison import PairProgress
 from foreread.question import Question
@@ -167,7 +168,7 @@ class Job:
         path = self.advice / DOCUMENT
         if not path.is_file():
             return None
-        return read_document(path, AdviceDocument, "write the advice again")
+        return read_document(path, AdviceDocument, ForereadError, "write the advice again")
 
     def candidates(self) -> list[tuple[int, AdviceRow]]:
         """Return the rows that runs can measure and the boot script can apply, best first.

@@ -15,7 +15,7 @@ from foreread.analyzer.prefetch.listing import decode, read_listing
 from foreread.boards.base.bounded import UnboundedError, read_bounded
 from foreread.boards.base.brief import brief
 from foreread.boards.base.counted import plural
-from foreread.boards.base.document import OtherSchemaError, read_document
+from foreread.boards.base.document import read_document
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.capture import Metadata
 from foreread.tracer.trials.beside import Preload, Replayer
@@ -67,7 +67,7 @@ def row_of_advice(
     library = None if shim is None else _library(Path(shim))
     path = Path(path)
     path = path / DOCUMENT if path.is_dir() else path
-    document = _document(path)
+    document = read_document(path, AdviceDocument, RecordError, _REMEDY)
     row = _row(document, number, path)
     trial = row.trial
     if trial is None:
@@ -92,16 +92,6 @@ def row_of_advice(
         preload=_preload(trial, number, path, library) if trial.advice else None,
         gain=row.saved / document.seconds if document.seconds > 0 else 0.0,
     )
-
-
-def _document(path: Path) -> AdviceDocument:
-    """Return the document of a file."""
-    try:
-        return read_document(path, AdviceDocument, _REMEDY)
-    except OtherSchemaError as error:
-        raise RecordError(f"{path} {error}", error.remedy) from error
-    except (UnboundedError, ValueError) as error:
-        raise RecordError(f"{path}: {error}", _REMEDY) from error
 
 
 def _row(document: AdviceDocument, number: int, path: Path) -> AdviceRow:

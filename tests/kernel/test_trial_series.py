@@ -221,16 +221,14 @@ def test_the_knobs_are_taken_by_one_series_only(driven, loop):
     assert loop.window_kb() == 16
 
 
-def guards_of(pid):
-    """Return the processes of the shell that own, or wait to own, a job of that host: its folder."""
-    jobs = {f"{job}/job.sh": job for job in jobs_of(pid)}
-    guards = {}
+def has_guard(job):
+    """Whether a process of the shell owns that job, or waits to own it."""
     for process in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
             words = os.fsdecode(process.read_bytes()).split("\0")
-            if "guard_series" in words and (scripts := jobs.keys() & set(words)):
-                guards[int(process.parent.name)] = jobs[scripts.pop()]
-    return guards
+            if "guard_series" in words and f"{job}/job.sh" in words:
+                return True
+    return False
 
 
 @pytest.mark.thorough
@@ -244,8 +242,9 @@ def test_a_job_that_is_ended_while_it_waits_for_the_lock_leaves_no_process(loop)
             stderr=subprocess.DEVNULL,
         ) as driver,
     ):
-        wait_until(lambda: guards_of(driver.pid))
-        ((guard, job),) = guards_of(driver.pid).items()
-        driver.kill()
+        try:
+            job = wait_until(lambda: next(filter(has_guard, jobs_of(driver.pid)), None))
+        finally:
+            driver.kill()
         # The job that lent its script has no process: the next foreread removes its folder.
-        wait_until(lambda: not job.exists() and not is_running(guard))
+        wait_until(lambda: not job.exists() and not has_guard(job))

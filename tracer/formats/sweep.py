@@ -9,9 +9,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import field
 
-from foreread.boards.base.bounded import UnboundedError
 from foreread.boards.base.brief import brief
-from foreread.boards.base.document import Document, OtherSchemaError, encode, read_document, says
+from foreread.boards.base.document import Document, encode, read_document, says
 from foreread.boards.base.units import size_word
 from foreread.tracer.error import TracerError
 from foreread.tracer.formats.capture import Count, PageBytes
@@ -98,13 +97,4 @@ def write_sweep(path: Path, sweep: Sweep) -> None:
 
 def read_sweep(path: str | os.PathLike[str]) -> Sweep:
     """Return the sweep in the file ``path``; raises SweepError."""
-    try:
-        return read_document(path, Sweep, _REMEDY)
-    except OtherSchemaError as error:
-        raise SweepError(f"{path} {error}", error.remedy) from error
-    except UnboundedError as error:
-        raise SweepError(str(error), _REMEDY) from error
-    except OSError as error:
-        raise SweepError(f"{path}: {error.strerror}", _REMEDY) from error
-    except ValueError as error:
-        raise SweepError(f"{path} is not a sweep: {error}", _REMEDY) from error
+    return read_document(path, Sweep, SweepError, _REMEDY)

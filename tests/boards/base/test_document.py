@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foreread.boards.base.bounded import UnboundedError
 from foreread.boards.base.document import (
     Document,
     DocumentError,
@@ -19,6 +18,7 @@ from foreread.boards.base.document import (
     parse,
     read_document,
 )
+from foreread.boards.error import BoardsError
 
 MIB = 1 << 20
 # Each would take gigabytes, or minutes.
@@ -124,14 +124,33 @@ def test_control_characters_are_escaped_in_json():
     assert decode(text.encode(), Plain).names == ("\x7f\x1b\x9b\u202e\n",)
 
 
-def test_a_file_is_read_up_to_the_limit(tmp_path):
+@pytest.mark.parametrize(
+    ("content", "text", "remedy"),
+    [
+        (b'{"count": 3', "/document: Expecting", "give another"),
+        (b"[]", "/document: Expected", "give another"),
+        (b'{"schema": 2}', "/document has schema 2", "update foreread"),
+        (None, "/document: No such file", "give another"),
+        (1 << 40, "/document .*64 MiB", "give another"),
+    ],
+    ids=["text", "kind", "schema", "missing", "large"],
+)
+def test_a_file_that_is_no_document_is_an_error_of_its_reader(tmp_path, content, text, remedy):
+    file = tmp_path / "document"
+    if isinstance(content, int):
+        file.touch()
+        os.truncate(file, content)
+    elif content is not None:
+        file.write_bytes(content)
+    with pytest.raises(BoardsError, match=text) as error:
+        read_document(file, Plain, BoardsError, "give another")
+    assert error.value.remedy == remedy
+
+
+def test_a_document_is_read_from_a_file(tmp_path):
     file = tmp_path / "document"
     file.write_bytes(b'{"count": 3}')
-    assert read_document(file, Plain, "") == Plain(count=3)
-    os.truncate(file, 1 << 40)
-    with pytest.raises(UnboundedError, match="64 MiB") as error:
-        read_document(file, Plain, "give another")
-    assert error.value.remedy == "give another"
+    assert read_document(file, Plain, BoardsError, "") == Plain(count=3)
 
 
 def test_an_error_does_not_repeat_a_long_value():

@@ -12,6 +12,7 @@ import pytest
 from foreread.analyzer.advise.document import AdviceDocument
 from foreread.boards.base.document import read_document
 from foreread.cli.main import main
+from foreread.error import ForereadError
 from foreread.improving.job import by_script
 
 ROOT = Path(__file__).parents[3]
@@ -94,7 +95,7 @@ def test_a_combination_has_one_list_of_all_its_files(folder, rows):
 
 def test_the_boot_script_cannot_apply_it(folder):
     """So ``improve`` does not try it: it has no library for the target."""
-    rows = read_document(folder / "advice.json", AdviceDocument, "").rows
+    rows = read_document(folder / "advice.json", AdviceDocument, ForereadError, "").rows
     with_advice = [row for row in rows if row.trial is not None and row.trial.advice]
     assert len(with_advice) >= 3
     assert not any(by_script(row) for row in with_advice)

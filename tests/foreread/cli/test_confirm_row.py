@@ -14,6 +14,7 @@ from foreread.analyzer.confirm.text import stored, stored_changes, windows_text
 from foreread.analyzer.ingest.archive import unpack
 from foreread.boards.base.document import read_document
 from foreread.boards.target import LocalTarget
+from foreread.error import ForereadError
 from foreread.measuring import confirm as confirm_start
 from foreread.measuring.confirm import BY_SCRIPT
 from foreread.question import Question
@@ -57,7 +58,7 @@ def confirming(advice, example_prediction, tmp_path, monkeypatch, run):
 
 
 def document(advice):
-    return read_document(advice / "advice.json", AdviceDocument, "")
+    return read_document(advice / "advice.json", AdviceDocument, ForereadError, "")
 
 
 def rank(advice, kind):
