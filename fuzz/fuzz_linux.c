@@ -43,7 +43,8 @@ struct input {
     size_t n_device;
 };
 
-/* How many values each rule has. */
+/* How many values each rule has; decode_machine chooses the numbers. */
+#define LX_NUMBER 0
 static const uint8_t VALUES[RULES] = {
 #define COUNT(name, ...) sizeof((int[]){__VA_ARGS__}) / sizeof(int),
     LX_EACH_RULE(COUNT)
@@ -65,6 +66,8 @@ decode_machine(struct input *in, struct bytes *b)
     int32_t *rules = (int32_t *)&in->rules;
     for (int i = 0; i < RULES; i++)
         rules[i] = (int32_t)next(b, VALUES[i]);
+    static const int32_t FOLIOS_KB[] = {0, 4, 64, 2048};
+    in->rules.mapped_folio_kb = FOLIOS_KB[next(b, 4)];
     in->machine = (struct lx_machine){
         .page_size = next(b, 50) ? 4096 : 512 << next(b, 8),
         .io_pages = limit(b),
@@ -350,6 +353,9 @@ check_one_thread(struct input *in, int64_t window)
         return;
     if (!error != (inserted >= 0))
         fail("refused by one only", (double)inserted, error);
+    /* While a page is being read, it is not reclaimed: only the replay knows for how long. */
+    if (in->machine.cache_pages)
+        return;
     for (size_t i = 0; i < in->n && inserted >= 0; i++) {
         sent += work[LX_WORK * i];
         pages += work[LX_WORK * i + 1];
