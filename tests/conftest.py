@@ -15,7 +15,7 @@ from inherited import shed
 from made_once import made_once, make_advice, make_report, make_suite
 from requirements import fail_for_missing_package
 from scheduling import ByModule
-from waiting import Limit, forget_limit
+from waiting import Limit, forget_limit, limit_restarts
 
 # The threads of pytest-xdist hold no lock that a reader needs; another interpreter takes longer.
 os.environ.setdefault("FOREREAD_READER", "fork")
@@ -71,6 +71,13 @@ LIMIT = pytest.StashKey[Limit]()
 def pytest_timeout_set_timer(item, settings):
     """Learn when pytest-timeout will end the test that begins: its waits end before that."""
     item.stash[LIMIT] = Limit(settings.timeout)
+
+    def restart(limit_s):
+        item.ihook.pytest_timeout_cancel_timer(item=item)
+        limited = settings if limit_s is None else settings._replace(timeout=limit_s)
+        item.ihook.pytest_timeout_set_timer(item=item, settings=limited)
+
+    limit_restarts(restart)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -7,6 +7,7 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
+import machine_lock
 import pytest
 import waiting
 from clocks import FakeClock
@@ -110,3 +111,33 @@ def test_a_process_waits_no_longer_than_the_test_that_started_it():
     before = left_s()
     done = subprocess.run(words, env=env, capture_output=True, text=True, check=True)
     assert left_s() <= float(done.stdout) <= before
+
+
+def test_the_time_that_others_take_is_not_the_test_s(clock):
+    def begin(limit_s=LIMIT_S):
+        Limit(limit_s)
+        waiting.limit_restarts(lambda other_s: begin(other_s or limit_s))
+
+    begin()
+    with waiting.others_work():
+        assert left_s() > LIMIT_S
+        clock.now += 2 * LIMIT_S
+    assert left_s() == pytest.approx(0.8 * LIMIT_S)
+    forget_limit()
+    with waiting.others_work():
+        assert "FOREREAD_TEST_ENDS" not in os.environ
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(10)
+def test_a_recording_may_take_longer_than_the_limit_of_a_test_that_waits_for_it(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(machine_lock, "DIRECTORY", tmp_path)
+    held = tmp_path / "held"
+    words = ["flock", tmp_path / "lock", "sh", "-c", f": >{held}; exec sleep 12"]
+    with subprocess.Popen(words) as recording:
+        wait_until(held.exists)
+        with machine_lock.nobody_records():
+            recording.wait(left_s())
+            assert left_s() > 0

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from waiting import wait_until
+from waiting import others_work, wait_until
 
 from foreread.tracer.local.journal_folder import DIRECTORY, journal_folders, make_directory
 
@@ -40,7 +40,8 @@ def _lock(lock: BinaryIO) -> None:
 
     The lock is not tried meanwhile: a guard that finds it held restores nothing.
     """
-    fcntl.flock(lock, fcntl.LOCK_EX)
+    with others_work():  # a recording may take longer than a test
+        fcntl.flock(lock, fcntl.LOCK_EX)
     if not journal_folders(DIRECTORY):
         return
     fcntl.flock(lock, fcntl.LOCK_UN)

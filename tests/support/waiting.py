@@ -11,8 +11,8 @@ import asyncio
 import inspect
 import os
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
 from reprlib import Repr
@@ -21,6 +21,7 @@ from typing import TypeVar
 _T = TypeVar("_T")
 _ENDS = "FOREREAD_TEST_ENDS"  # in the environment: when waits end, in seconds of CLOCK_MONOTONIC
 _BODY, _WHOLE = 0.8, 0.95  # shares of a test's limit, before and in its teardown
+_OTHERS_S = 3600.0
 _UNLIMITED_S = 1800.0  # for a wait where nothing limits the test: emulated boards
 _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.0005, 0.1
 _LONGEST_SHOWN = 2000  # characters
@@ -42,9 +43,30 @@ class Limit:
         os.environ[_ENDS] = str(ends)
 
 
+_restarts: list[Callable[[float | None], None]] = []  # of the running test, if it has a limit
+
+
+def limit_restarts(restart: Callable[[float | None], None]) -> None:
+    """Say how the limit of the running test begins anew, with as many seconds or its own."""
+    _restarts[:] = [restart]
+
+
 def forget_limit() -> None:
     """Forget the limit of a test that has ended: the next one may have none."""
     os.environ.pop(_ENDS, None)
+    _restarts.clear()
+
+
+@contextmanager
+def others_work() -> Iterator[None]:
+    """Within it, what others do takes time, up to an hour; the test's own limit begins after it."""
+    for restart in (restarts := list(_restarts)):
+        restart(_OTHERS_S)
+    try:
+        yield
+    finally:
+        for restart in restarts:
+            restart(None)
 
 
 def left_s() -> float:
