@@ -32,9 +32,11 @@ from foreread.boards.base.written import write_whole
 MAGIC = "foreread-prefetch 1"
 # Limits that the replayers enforce (foreread-prefetch.c).
 LARGEST_LIST = 16 << 20  # bytes
+MOST_RANGES = 1 << 18
 LONGEST_PATH = 4095  # bytes, PATH_MAX without its NUL
 MOST_OFFSET = 10**18  # bytes, above any file's size
 LARGEST_RANGE = 2 << 20  # bytes; longer ranges are split
+_SELECT = "select processes with --pid PID,…"
 _NOT_A_LIST = "give a list that `foreread prefetch` wrote"
 _KEYS = ("kernel", "board", "capture", "order")
 _PLAIN = re.compile(rb"[!-\[\]-~]+")  # printing, no space, no backslash
@@ -105,13 +107,16 @@ def can_be_listed(path: str | None) -> bool:
 
 def encode(listing: Listing) -> bytes:
     """Return the text of a list. Raises PrefetchError if a replayer would refuse it."""
+    if len(listing.ranges) > MOST_RANGES:
+        raise PrefetchError(
+            f"the list has {len(listing.ranges):,} ranges, more than {MOST_RANGES:,}", _SELECT
+        )
     head = [MAGIC.encode()]
     head += [key.encode() + b" " + escaped(getattr(listing, key)) for key in _KEYS]
     text = b"".join(line + b"\n" for line in (*head, *_lines(listing.ranges)))
     if len(text) > LARGEST_LIST:
         raise PrefetchError(
-            f"the list has {len(text):,} bytes, more than {LARGEST_LIST:,}",
-            "select processes with --pid PID,…",
+            f"the list has {len(text):,} bytes, more than {LARGEST_LIST:,}", _SELECT
         )
     return text
 
@@ -142,6 +147,8 @@ def decode(text: bytes) -> Listing:
         if not ranges and _HEADER.fullmatch(line):
             key, _, value = line.partition(b" ")
             headers[key.decode()] = _unescaped(value, number)
+        elif len(ranges) == MOST_RANGES:
+            raise _refused(number, f"more than {MOST_RANGES} ranges")
         else:
             ranges.append(_range(line, number, ranges[-1].path if ranges else None))
     return Listing(tuple(ranges), **{key: headers[key] for key in _KEYS if key in headers})

@@ -29,6 +29,7 @@
 
 enum {
     LARGEST_LIST = 16 << 20,
+    MOST_RANGES = 1 << 18,
     LONGEST_PATH = 4096, /* with its NUL */
     LARGEST_RANGE = 2 << 20,
     MOST_DIGITS = 18,
@@ -219,7 +220,10 @@ check_list(const char *list, size_t size, unsigned long *line)
     struct cursor cursor;
     struct range range = {0};
     const char *why = begin_list(&cursor, list, size);
-    while (why == NULL && next_range(&cursor, &range, &why)) {
+    for (unsigned long ranges = 0; why == NULL && next_range(&cursor, &range, &why); ranges++) {
+        if (ranges == MOST_RANGES) {
+            why = "more than 262144 ranges";
+        }
     }
     *line = cursor.line;
     return why;

@@ -77,6 +77,8 @@ read_ranges() {
 		case $offset in
 		[a-z]*) [ -n "$path" ] || continue ;;
 		esac
+		ranges=$((ranges + 1))
+		[ "$ranges" -le 262144 ] || refuse 'more than 262144 ranges'
 		check_number "$offset"
 		check_number "$length"
 		case $length in
@@ -108,6 +110,7 @@ case ${1--} in
 esac
 list=$1
 number=1
+ranges=0
 path=
 offset=
 [ -f "$list" ] || refuse 'not there'

@@ -17,6 +17,7 @@ from foreread.analyzer.prefetch.listing import (
     LARGEST_RANGE,
     MAGIC,
     MOST_OFFSET,
+    MOST_RANGES,
     Listing,
     PrefetchError,
     Range,
@@ -100,6 +101,39 @@ def test_a_list_too_large_for_the_replayers(monkeypatch):
     monkeypatch.setattr("foreread.analyzer.prefetch.listing.LARGEST_LIST", 20000)
     with pytest.raises(PrefetchError, match="more than 20,000"):
         encode(Listing(many))
+
+
+def test_more_ranges_than_the_replayers_take(program, monkeypatch):
+    """The program and the reader refuse a million lines at the same one."""
+    full = HEAD + b"0 1 /none\n" + (MOST_RANGES - 1) * b"0 1\n"
+    assert run(program, full).returncode == 0
+    assert len(decode(full).ranges) == MOST_RANGES
+    hostile = HEAD + b"0 1 /none\n" + 10**6 * b"0 1\n"
+    line = full.count(b"\n") + 1
+    with pytest.raises(PrefetchError, match=f"line {line}: more than {MOST_RANGES} ranges"):
+        decode(hostile)
+    assert f":{line}: more than {MOST_RANGES} ranges" in run(program, hostile).stderr
+    monkeypatch.setattr("foreread.analyzer.prefetch.listing.MOST_RANGES", 1)
+    assert encode(Listing((Range("/a", 0, 1),)))
+    with pytest.raises(PrefetchError, match="2 ranges, more than 1") as error:
+        encode(Listing((Range("/a", 0, 1), Range("/a", 2, 1))))
+    assert "--pid" in error.value.remedy
+
+
+@pytest.mark.parametrize("shell", each_shell(of=SHELLS))
+def test_the_shell_counts_the_ranges_too(shell, tmp_path):
+    command = scripted(shell)
+    if not command:
+        pytest.skip(f"{shell[0]} is not installed: the script was not run under it")
+    text = Path(command[-1]).read_text()
+    assert text.count(str(MOST_RANGES)) == 2
+    script = tmp_path / "script"
+    script.write_text(text.replace(f"-le {MOST_RANGES}", "-le 2"))
+    full = HEAD + b"0 1 /none\n0 1\n"
+    assert run([*command[:-1], str(script)], full).returncode == 0
+    done = run([*command[:-1], str(script)], full + b"0 1\n")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert ":6: more than" in done.stderr
 
 
 REFUSED = [
