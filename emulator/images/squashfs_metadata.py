@@ -18,6 +18,7 @@ _SUPERBLOCK = struct.Struct("<5I6H8Q")
 _POINTER = struct.Struct("<Q")
 _LEVEL = struct.Struct("<Hi")  # header of the metadata block with the compressor's options, level
 _OPTIONS = 0x400  # SQUASHFS_COMP_OPTS
+_NO_FRAGMENTS = 0x10  # SQUASHFS_NO_FRAG: mksquashfs -no-fragments
 _MOST_LEVEL = {"gzip": 9, "zstd": 22}
 _LZO = struct.Struct("<Hii")  # that header, algorithm, level
 _LZO1X_999, _MOST_LZO = 4, 9  # the algorithm with levels (mksquashfs, lzo_wrapper.h)
@@ -31,7 +32,8 @@ MOST_BLOCKS = 2_000_000
 class Superblock:
     """The first bytes of an image; positions are in bytes, -1 for a missing table.
 
-    ``level`` is the compressor's, None if it is the builder's default or unknown.
+    ``level`` is the compressor's, None if it is the builder's default or unknown. Without
+    ``fragmented`` each file has its own blocks, as in snaps (mksquashfs -no-fragments).
     """
 
     inodes: int
@@ -46,6 +48,7 @@ class Superblock:
     directory_table: int
     fragment_table: int
     level: int | None = None
+    fragmented: bool = True
 
 
 def read_superblock(source: Source) -> Superblock:
@@ -77,6 +80,7 @@ def read_superblock(source: Source) -> Superblock:
         directory_table=directories_at,
         fragment_table=fragments_at if fragments else -1,
         level=_level(source, name) if flags & _OPTIONS else None,
+        fragmented=not flags & _NO_FRAGMENTS,
     )
 
 
