@@ -35,7 +35,7 @@ class Superblock:
 
     ``level`` is the compressor's, None if it is the builder's default or unknown. Without
     ``fragmented`` each file has its own blocks, as in snaps (mksquashfs -no-fragments).
-    ``index_tables``: position and bytes of what says where the blocks of a table are.
+    ``index_tables``: position and bytes of the list of blocks of each table.
     """
 
     inodes: int
