@@ -18,12 +18,11 @@ from foreread.analyzer.ingest.tables import Array
 from foreread.analyzer.layout.compared import (
     Asked,
     image_sizes,
-    kind_of,
     layouts_of,
-    opened,
     stored_bytes,
 )
 from foreread.analyzer.layout.on_image import OnImage, on_image
+from foreread.analyzer.layout.opened_image import kind_of, opened
 from foreread.analyzer.layout.order import order_of
 from foreread.analyzer.layout.predicted import Case, Layout, case, cases, counted
 from foreread.analyzer.layout.seconds import Timing, relaid_run, timing

@@ -16,10 +16,10 @@ from foreread.analyzer.ingest.arguments import StrPath
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array
 from foreread.analyzer.layout.cluster_cpu import ClusterCost, cluster_cost
-from foreread.analyzer.layout.compared import kind_of, opened
 from foreread.analyzer.layout.image_start import present_window, run_on
 from foreread.analyzer.layout.images_compared import NO_COMPRESSOR, described
 from foreread.analyzer.layout.on_erofs import OnErofs, on_erofs
+from foreread.analyzer.layout.opened_image import kind_of, opened
 from foreread.analyzer.layout.order import LayoutError
 from foreread.analyzer.layout.seconds import Unpacking
 from foreread.analyzer.predict.bands import Bands, left_out

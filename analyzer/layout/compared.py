@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import mmap
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from foreread.analyzer.ingest.arguments import StrPath
@@ -13,22 +11,21 @@ from foreread.analyzer.layout.document import LayoutRow, StartReads
 from foreread.analyzer.layout.image_start import present_window
 from foreread.analyzer.layout.incomplete import incomplete, unnamed
 from foreread.analyzer.layout.on_image import OnImage, on_image
+from foreread.analyzer.layout.opened_image import kind_of, opened
 from foreread.analyzer.layout.order import LayoutError, Ordered, Start, order_of, start_of
 from foreread.analyzer.layout.predicted import Case, Layout, cases, counted
 from foreread.analyzer.layout.seconds import Timing, Unpacking, timing
 from foreread.analyzer.layout.support import Support, support_of
 from foreread.analyzer.predict.disk.device_model import DeviceModelError, device_from
-from foreread.boards.base.bounded import open_regular
 from foreread.boards.base.brief import brief
 from foreread.boards.base.note import Note, NoteKind
 from foreread.boards.base.units import KIB
 from foreread.emulator.devices.device import DeviceModel
 from foreread.emulator.images.compressors import COMPRESSORS, Compressor, remedy_of
 from foreread.emulator.images.relaid import BLOCK_SIZES
-from foreread.emulator.images.source import ImageError, Octets
+from foreread.emulator.images.source import Octets
 from foreread.emulator.images.squashfs import SquashfsImage, read_squashfs
 
-_SQUASHFS, _EROFS, _EXT = b"hsqs", b"\xe2\xe1\xf5\xe0", b"\x53\xef"
 _NO_MODEL = "{}: the order alone; `foreread layout --image` predicts what the starts read of it"
 
 
@@ -38,6 +35,7 @@ class Compared:
 
     ``rows`` is empty without an image, or for one of a file system without a model.
     ``best_doubt``: nothing shows that the board's kernel unpacks the compressor of the best row.
+    ``fragmented`` is false of a squashfs that is built with -no-fragments, as snaps are.
     """
 
     __repr__ = brief
@@ -47,14 +45,19 @@ class Compared:
     rows: tuple[LayoutRow, ...] = ()
     notes: tuple[str, ...] = ()
     best_doubt: str | None = None
+    fragmented: bool = True
 
     @property
     def best(self) -> LayoutRow | None:
-        """The row with the fewest seconds; with the fewest bytes where no seconds are known."""
-        timed = [row for row in self.rows if row.seconds is not None]
+        """The row with the fewest seconds; with the fewest bytes where no seconds are known.
+
+        It is the present image or one in the new order.
+        """
+        rows = [row for row in self.rows if row.present or row.ordered]
+        timed = [row for row in rows if row.seconds is not None]
         if len(timed) > 1:
             return min(timed, key=lambda row: (row.seconds or 0.0, row.image_bytes))
-        return min(self.rows, key=lambda row: row.read_bytes, default=None)
+        return min(rows, key=lambda row: row.read_bytes, default=None)
 
     def with_doubt(self, support: Support) -> Compared:
         """Return the same with the doubt about the compressor of the best row, and a note of it."""
@@ -71,7 +74,8 @@ class Asked:
     """What to compare: block sizes (bytes), compressors, and the time to unpack by compressor.
 
     ``refused`` are compressors of which the board's kernel mounted no image; ``config`` are the
-    options that its configuration sets (``read_kernel_config``).
+    options that its configuration sets (``read_kernel_config``). ``orders``: layouts in the
+    builder's order (False), in that of the starts (True), or in both.
     """
 
     block_sizes: Sequence[int] = BLOCK_SIZES
@@ -80,6 +84,7 @@ class Asked:
     device: DeviceModel | StrPath | None = None
     refused: Sequence[str] = ()
     config: frozenset[str] | None = None
+    orders: Sequence[bool] = (True,)
 
     def support(self, recordings: Sequence[Recording], image: SquashfsImage) -> Support:
         """Return what is known of the kernel that has to mount an image."""
@@ -101,7 +106,8 @@ def compare_layouts(
         recordings: starts, read by :func:`foreread.load`.
         image: the image's file; None: the order alone.
         weights: how much each start counts, 1 where none are given.
-        mountpoint: where the image was mounted; None: where the starts read most.
+        mountpoint: where the image was mounted; None: the file system with most of its files, or,
+            without an image, the one that each start reads most.
         asked: layouts to compare, and what is known of the target.
 
     Raises:
@@ -113,33 +119,34 @@ def compare_layouts(
             f"{len(weights)} weights for {len(recordings)} captures", "give one for each"
         )
     each = list(weights) or [1.0] * len(recordings)
-    starts = tuple(
-        start_of(recording, mountpoint, weight)
-        for recording, weight in zip(recordings, each, strict=True)
-    )
-    order = order_of(starts)
     asked = asked or Asked()
     # An error of the device is raised here, not after a minute.
     asked = replace(asked, device=device_from(asked.device))
+    weighted = list(zip(recordings, each, strict=True))
     if image is None:
-        return Compared(order, starts, notes=unnamed(starts))
+        return _order_alone(weighted, mountpoint)
     with opened(image) as octets:
         kind = kind_of(octets)
         if kind != "squashfs":
-            return Compared(order, starts, notes=(*unnamed(starts), _NO_MODEL.format(kind)))
+            return _order_alone(weighted, mountpoint).with_notes([_NO_MODEL.format(kind)])
         tables = read_squashfs(octets)
         found = [
             on_image(recording, tables, mountpoint, weight, asked.config)
-            for recording, weight in zip(recordings, each, strict=True)
+            for recording, weight in weighted
         ]
-        return _compared(found, octets, order, asked)
+        return _compared(found, octets, asked)
 
 
-def _compared(
-    starts: Sequence[OnImage], octets: Octets, order: tuple[Ordered, ...], asked: Asked
-) -> Compared:
+def _order_alone(weighted: Sequence[tuple[Recording, float]], mountpoint: str | None) -> Compared:
+    """Return the order of recordings with their weights."""
+    starts = tuple(start_of(recording, mountpoint, weight) for recording, weight in weighted)
+    return Compared(order_of(starts), starts, notes=unnamed(starts))
+
+
+def _compared(starts: Sequence[OnImage], octets: Octets, asked: Asked) -> Compared:
     """Return the layouts of an image for starts on it."""
-    image = starts[0].image
+    image, own = starts[0].image, tuple(start.start for start in starts)
+    order = order_of(own)
     support = asked.support([start.recording for start in starts], image)
     layouts, notes = layouts_of(image, asked, support, asked.compressors or ())
     columns: list[list[tuple[StartReads, int]]] = []
@@ -153,8 +160,8 @@ def _compared(
         for number, layout in enumerate([None, *layouts])
     )
     notes += incomplete(starts, asked.block_sizes)
-    own = tuple(start.start for start in starts)
-    compared = Compared(order, own, rows, tuple(dict.fromkeys((*unnamed(own), *notes))))
+    texts = tuple(dict.fromkeys((*unnamed(own), *notes)))
+    compared = Compared(order, own, rows, texts, fragmented=image.superblock.fragmented)
     return compared.with_doubt(support)
 
 
@@ -192,7 +199,12 @@ def layouts_of(
     ]
     if not first:
         notes.append(f"the order alone is not predicted: nothing here compresses with {own}")
-    others = [Layout(size, compressor, True) for compressor in known_compressors for size in sizes]
+    others = [
+        Layout(size, compressor, ordered)
+        for compressor in known_compressors
+        for size in sizes
+        for ordered in asked.orders
+    ]
     return list(dict.fromkeys([*first, *others])), notes
 
 
@@ -270,40 +282,19 @@ def image_sizes(
 ) -> list[int]:
     """Return the sizes of images by their data; the present image's size corrects the estimate.
 
-    The estimates of the present block size and compressor and of the present image are of the same
-    data, which compress better or worse than what the starts read.
+    The estimates of the present block size and compressor, in the same order where there is one,
+    and of the present image are of the same data, which compress better or worse than what the
+    starts read.
     """
     present = image.superblock.bytes_used
     own = (image.block_size, image.superblock.compressor)
-    same = [
-        size
-        for size, layout in zip(stored[1:], layouts, strict=True)
-        if (layout.block_size, layout.compressor) == own
-    ]
-    share = stored[0] / same[0] if same and same[0] else 1.0
-    tables = present - stored[0]
-    return [present, *(max(tables, 0) + round(size * share) for size in stored[1:])]
-
-
-def kind_of(octets: Octets) -> str:
-    """Return the file system of an image; ImageError if images are not made of it."""
-    if octets[:4] == _SQUASHFS:
-        return "squashfs"
-    if octets[1024:1028] == _EROFS:
-        return "EROFS"
-    if octets[1080:1082] == _EXT:
-        return "ext4"
-    raise ImageError("not an image of squashfs, EROFS or ext4")
-
-
-@contextmanager
-def opened(image: StrPath) -> Iterator[Octets]:
-    """Yield the bytes of an image, mapped. Raises ImageError and OSError."""
-    with open_regular(image) as file:
-        if not file.seek(0, 2):
-            raise ImageError(f"{image} is empty")
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as octets:
-            try:
-                yield octets
-            except ImageError as error:
-                raise ImageError(f"{image}: {error}", error.remedy) from error
+    estimates = list(zip(stored[1:], layouts, strict=True))
+    same = {
+        layout.ordered: stored[0] / size
+        for size, layout in estimates
+        if (layout.block_size, layout.compressor) == own and size
+    }
+    some = next(iter(same.values()), 1.0)
+    tables = max(present - stored[0], 0)
+    sizes = [tables + round(size * same.get(layout.ordered, some)) for size, layout in estimates]
+    return [present, *sizes]

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from foreread.analyzer.ingest.recording import Recording
-from foreread.analyzer.layout.compared import kind_of
 from foreread.analyzer.layout.document import LayoutRow, StartReads
 from foreread.analyzer.layout.image_start import (
     ImageStart,
@@ -16,6 +15,7 @@ from foreread.analyzer.layout.image_start import (
 )
 from foreread.analyzer.layout.on_erofs import on_erofs
 from foreread.analyzer.layout.on_ext4 import on_ext4
+from foreread.analyzer.layout.opened_image import kind_of
 from foreread.analyzer.layout.seconds import Unpacking
 from foreread.analyzer.predict.disk.device_model import DeviceModelError
 from foreread.boards.base.counted import plural

@@ -10,6 +10,13 @@ from foreread.boards.base.counted import plural
 from foreread.boards.base.note import Note, NoteKind
 from foreread.boards.base.units import KIB
 
+_THROUGH_FUSE = (
+    "doubt{which}: the start ran through FUSE ({server}), and the rows say what a kernel that "
+    "mounts the image reads: the server's reads of the file, with the window of that file's disk, "
+    "and its cache are not emulated. Measure two builds before you choose, or mount one: "
+    "mount -o loop,ro,offset=BYTES IMAGE FOLDER"
+)
+
 
 def unnamed(starts: Sequence[Start]) -> tuple[str, ...]:
     """Return a note about pages of files with an unknown path."""
@@ -32,6 +39,9 @@ def incomplete(starts: Sequence[OnImage], block_sizes: Sequence[int]) -> list[st
             notes.append(f"{changed} another size in the image{which}")
         doubts = (f"doubt{which}: {doubt}" for doubt in start.kernel.doubts)
         notes += [Note(doubt, NoteKind.ANSWER) for doubt in doubts]
+        if start.server:
+            text = _THROUGH_FUSE.format(which=which, server=start.server)
+            notes.append(Note(text, NoteKind.ANSWER))
         block = start.recorded_block_pages * start.recording.page_size
         if block > min(block_sizes, default=block):
             notes.append(

@@ -12,7 +12,7 @@ from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array
 from foreread.analyzer.layout.image_start import Counts, counted
 from foreread.analyzer.layout.lookups import Touch, opened_names
-from foreread.analyzer.layout.order import LayoutError, Start, mountpoint_of
+from foreread.analyzer.layout.order import LayoutError, Start
 from foreread.analyzer.layout.same_image import NO_FILE, found_in
 from foreread.analyzer.predict.inputs import Inputs, inputs, may_have_huge_pages
 from foreread.analyzer.predict.remedy import sweep
@@ -57,7 +57,6 @@ class OnErofs:
     file: Array
     missing: tuple[str, ...]
     taken: Inputs
-    mountpoint: str = "/"
 
     @cached_property
     def disk(self) -> int:
@@ -73,7 +72,7 @@ class OnErofs:
     @cached_property
     def names(self) -> list[str]:
         """The paths that the start looks up: those it opens, found or not, and its files."""
-        opened = opened_paths(self.recording, self.mountpoint)
+        opened = opened_paths(self.recording, self.start.mountpoint)
         return list(dict.fromkeys([*opened, *self.start.files]))
 
     def files(self) -> Array:
@@ -197,7 +196,6 @@ def on_erofs(
     image_files = found_in(
         recording, row_of, lambda row: int(image.files["size"][row]), mountpoint, weight
     )
-    place = mountpoint_of(recording, mountpoint)
     program_inputs = inputs(recording, image_files.version)
     here = image_files.start, image_files.file, image_files.missing
-    return OnErofs(recording, image_files.version, image, *here, program_inputs, place)
+    return OnErofs(recording, image_files.version, image, *here, program_inputs)

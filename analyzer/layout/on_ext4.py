@@ -11,7 +11,7 @@ from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array
 from foreread.analyzer.layout.image_start import Counts, counted
 from foreread.analyzer.layout.on_erofs import opened_paths
-from foreread.analyzer.layout.order import Start, mountpoint_of
+from foreread.analyzer.layout.order import Start
 from foreread.analyzer.layout.same_image import NO_FILE, found_in
 from foreread.analyzer.predict.inputs import Inputs, inputs, may_have_huge_pages
 from foreread.emulator.devices.device import DeviceModel
@@ -39,7 +39,6 @@ class OnExt4:
     inode: Array
     missing: tuple[str, ...]
     taken: Inputs
-    mountpoint: str = "/"
 
     @cached_property
     def disk(self) -> int:
@@ -75,7 +74,7 @@ class OnExt4:
         """Return the reads of metadata: of names, inodes and the places of files."""
         lookups = Ext4Lookups(self.image)
         for name in dict.fromkeys(
-            [*opened_paths(self.recording, self.mountpoint), *self.start.files]
+            [*opened_paths(self.recording, self.start.mountpoint), *self.start.files]
         ):
             lookups.look_up(name)
         for number in self.inode[self.inode > 0].tolist():
@@ -131,7 +130,6 @@ def on_ext4(
     image_files = found_in(
         recording, inode_of, lambda number: image.inodes[number].size, mountpoint, weight
     )
-    place = mountpoint_of(recording, mountpoint)
     program_inputs = inputs(recording, image_files.version)
     here = image_files.start, image_files.file, image_files.missing
-    return OnExt4(recording, image_files.version, image, *here, program_inputs, place)
+    return OnExt4(recording, image_files.version, image, *here, program_inputs)

@@ -19,7 +19,7 @@ from foreread.analyzer.layout.lookups import (
     opened_names,
 )
 from foreread.analyzer.layout.module_sources import sources
-from foreread.analyzer.layout.order import Start, mountpoint_of
+from foreread.analyzer.layout.order import Start
 from foreread.analyzer.layout.same_image import found_in
 from foreread.analyzer.layout.squashfs_kernel import KernelOfImage, kernel_of_image
 from foreread.analyzer.predict.inputs import Inputs, inputs
@@ -43,7 +43,7 @@ class OnImage:
     """A recorded start on an image: ``file`` (by row of the recording) is the image's row or -1.
 
     ``name`` is the row of the image's names; ``changed`` are paths whose size differs, ``missing``
-    those that the image does not have. ``mountpoint`` is where the image was mounted.
+    those that the image does not have.
     ``config`` are options of the kernel's configuration (``read_kernel_config``).
     """
 
@@ -55,7 +55,6 @@ class OnImage:
     name: Array
     changed: tuple[str, ...]
     missing: tuple[str, ...]
-    mountpoint: str = "/"
     config: frozenset[str] | None = None
 
     @property
@@ -114,7 +113,7 @@ class OnImage:
     @cached_property
     def _opened(self) -> list[Lookup]:
         """Return the lookups of opened paths."""
-        return opened_names(self.recording, Names(self.image), self.mountpoint)
+        return opened_names(self.recording, Names(self.image), self.start.mountpoint)
 
     @cached_property
     def lookups(self) -> list[Lookup]:
@@ -204,6 +203,12 @@ class OnImage:
         first = next(iter(mine)) if len(mine) == 1 else self._first_sector()
         return first + self.image.superblock.inode_table // SECTOR // 2 * 2
 
+    @property
+    def server(self) -> str:
+        """The type of the FUSE file system through which the start ran, as AppImages do; or ""."""
+        fstype = self._mount.fstype if self._mount else ""
+        return fstype if fstype.startswith("fuse") else ""
+
     def _first_sector(self) -> int:
         """Return the first sector of the file system on its disk."""
         return self._mount.first_sector if self._mount else 0
@@ -236,10 +241,9 @@ def on_image(
     image_files = found_in(recording, row_of, size_of, mountpoint, weight)
     name, file = image_files.file, image_files.file.copy()
     file[name >= 0] = image.names["file"][name[name >= 0]]
-    place = mountpoint_of(recording, mountpoint)
     lists = image_files.changed, image_files.missing
     return OnImage(
-        recording, image_files.version, image, image_files.start, file, name, *lists, place, config
+        recording, image_files.version, image, image_files.start, file, name, *lists, config
     )
 
 

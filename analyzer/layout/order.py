@@ -25,6 +25,7 @@ class Start:
 
     ``pages`` are the distinct pages accessed of each, ``rows`` their rows in the recording;
     ``weight`` says how much the start counts. ``unnamed_pages`` are of files with an unknown path.
+    ``mountpoint`` is where the file system was mounted.
     """
 
     files: tuple[str, ...]
@@ -32,6 +33,7 @@ class Start:
     weight: float = 1.0
     unnamed_pages: int = 0
     rows: tuple[int, ...] = ()
+    mountpoint: str = "/"
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,24 @@ def start_of(recording: Recording, mountpoint: str | None = None, weight: float 
     """
     if weight <= 0:
         raise LayoutError(f"a weight of {weight:g}", "give a weight above 0")
-    dev, prefix = _file_system(recording, mountpoint)
+    place = _mounted_at(recording, mountpoint) if mountpoint else file_systems(recording)[0]
+    start = start_on(recording, place, weight)
+    if not any(recording.paths):
+        raise LayoutError(
+            "the recording has no path of a file that was read",
+            "record with foreread record, which looks up the paths",
+        )
+    if not start.files:
+        raise LayoutError(
+            f"the start reads no named file of the file system at {start.mountpoint}",
+            "give the mount point of the image with --mountpoint",
+        )
+    return start
+
+
+def start_on(recording: Recording, place: tuple[int, str], weight: float = 1.0) -> Start:
+    """Return what a recorded start reads of a file system, by its dev_t and mount point."""
+    dev, prefix = place
     here = recording.files["dev"][recording.accesses["file"]] == dev
     rows, first = np.unique(recording.accesses["file"][here], return_index=True)
     files, pages, named, unnamed = [], [], [], 0
@@ -64,17 +83,7 @@ def start_of(recording: Recording, mountpoint: str | None = None, weight: float 
         files.append(path)
         named.append(row)
         pages.append(accessed)
-    if not any(recording.paths):
-        raise LayoutError(
-            "the recording has no path of a file that was read",
-            "record with foreread record, which looks up the paths",
-        )
-    if not files:
-        raise LayoutError(
-            f"the start reads no named file of the file system at {prefix}",
-            "give the mount point of the image with --mountpoint",
-        )
-    return Start(tuple(files), tuple(pages), weight, unnamed, tuple(named))
+    return Start(tuple(files), tuple(pages), weight, unnamed, tuple(named), prefix)
 
 
 def order_of(starts: Sequence[Start]) -> tuple[Ordered, ...]:
@@ -102,30 +111,36 @@ def order_of(starts: Sequence[Start]) -> tuple[Ordered, ...]:
     return tuple(Ordered(path, tuple(used[path]), pages[path]) for path in sorted(used, key=key))
 
 
-def _file_system(recording: Recording, mountpoint: str | None) -> tuple[int, str]:
-    """Return dev_t and mount point of the file system that is meant."""
-    mounts = recording.capture.mounts
-    if mountpoint is not None:
-        wanted = str(PurePosixPath(mountpoint))
-        matching = [mount for mount in mounts if mount.mountpoint == wanted]
-        if not matching:
-            mountpoints = ", ".join(mount.mountpoint for mount in mounts) or "none"
-            raise LayoutError(
-                f"the capture has no file system at {wanted}", f"give one of: {mountpoints}"
-            )
-        return dev_of(matching[-1].dev), wanted
+def file_systems(recording: Recording) -> list[tuple[int, str]]:
+    """Return dev_t and mount point of each file system that a start reads, the most read first.
+
+    Raises LayoutError if the start reads none.
+    """
     accessed = recording.files["accessed"].astype(np.int64)
     if not accessed.sum():
         raise LayoutError("the capture has no page that was read from a disk", _LINK_NEEDS_NAME)
     devs, inverse = np.unique(recording.files["dev"], return_inverse=True)
-    dev = int(devs[np.bincount(inverse.ravel(), accessed).argmax()])
-    of_dev = [mount.mountpoint for mount in mounts if dev_of(mount.dev) == dev]
-    return dev, min(of_dev, key=len, default="/")
+    pages = np.bincount(inverse.ravel(), accessed)
+    mounts = recording.capture.mounts
+    places = []
+    for row in np.argsort(-pages, kind="stable").tolist():
+        dev = int(devs[row])
+        of_dev = [mount.mountpoint for mount in mounts if dev_of(mount.dev) == dev]
+        places.append((dev, min(of_dev, key=len, default="/")))
+    return places
 
 
-def mountpoint_of(recording: Recording, mountpoint: str | None = None) -> str:
-    """Return the mount point that ``start_of`` takes. Raises LayoutError as it does."""
-    return _file_system(recording, mountpoint)[1]
+def _mounted_at(recording: Recording, mountpoint: str) -> tuple[int, str]:
+    """Return dev_t and mount point of the file system that the user names."""
+    mounts = recording.capture.mounts
+    wanted = str(PurePosixPath(mountpoint))
+    matching = [mount for mount in mounts if mount.mountpoint == wanted]
+    if not matching:
+        mountpoints = ", ".join(mount.mountpoint for mount in mounts) or "none"
+        raise LayoutError(
+            f"the capture has no file system at {wanted}", f"give one of: {mountpoints}"
+        )
+    return dev_of(matching[-1].dev), wanted
 
 
 def inside(path: str | None, prefix: str) -> str | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array
-from foreread.analyzer.layout.order import LayoutError, Start, start_of
+from foreread.analyzer.layout.order import LayoutError, Start, file_systems, start_of, start_on
 from foreread.boards.base.counted import plural
 from foreread.emulator.linux.rules import Version, version_of
 
@@ -46,7 +46,7 @@ def found_in(
         recording: the start.
         row_of: the image's row of a path; NO_FILE: it is not a file; None: the image lacks it.
         size_of: the bytes of the file in a row.
-        mountpoint: where the image was mounted; None: where the start reads most.
+        mountpoint: where the image was mounted; None: the file system with most of its files.
         weight: how much the start counts.
 
     Raises:
@@ -55,7 +55,30 @@ def found_in(
     """
     if recording.kernel is None:
         raise LayoutError("the capture does not say which kernel ran", "record again")
-    start = start_of(recording, mountpoint, weight)
+    starts = _starts(recording, mountpoint, weight)
+    matches = [_match(recording, start, row_of, size_of) for start in starts]
+    # Pages in files of the image, less those that are in none of it.
+    same_pages, found = max(matches, key=lambda match: 2 * match[0] - sum(match[1].start.pages))
+    _refuse_another(found.start, bool((found.file != NO_FILE).any()), same_pages)
+    return found
+
+
+def _starts(recording: Recording, mountpoint: str | None, weight: float) -> list[Start]:
+    """Return what a start reads of the file system at a mount point, or of each one."""
+    if mountpoint is None:
+        starts = [start_on(recording, place, weight) for place in file_systems(recording)]
+        if named := [start for start in starts if start.files]:
+            return named
+    return [start_of(recording, mountpoint, weight)]
+
+
+def _match(
+    recording: Recording,
+    start: Start,
+    row_of: Callable[[str], int | None],
+    size_of: Callable[[int], int],
+) -> tuple[int, Found]:
+    """Return the start with the rows of its files, and its pages in files of the same size."""
     file = np.full(len(recording.paths), NO_FILE, np.int64)
     changed, missing, same_pages = list[str](), list[str](), 0
     for row, path, pages in zip(start.rows, start.files, start.pages, strict=True):
@@ -70,9 +93,8 @@ def found_in(
                 same_pages += pages
             else:
                 changed.append(path)
-    _refuse_another(start, bool((file != NO_FILE).any()), same_pages)
-    version = version_of(recording.kernel)
-    return Found(start, version, file, tuple(changed), tuple(missing))
+    version = version_of(recording.kernel or "")
+    return same_pages, Found(start, version, file, tuple(changed), tuple(missing))
 
 
 def _is_link(recording: Recording, row: int) -> bool:

@@ -49,6 +49,7 @@ def write_layout(
     starts: int = 1,
     block_size: int | None = None,
     compressor: str | None = None,
+    fragmented: bool = True,
     measured: Measured | None = None,
     erofs: ErofsWords | None = None,
     doubt: str | None = None,
@@ -57,7 +58,8 @@ def write_layout(
 
     ``measured`` is written as unpacking.json.
 
-    ``block_size`` (bytes) and ``compressor`` become options in INSTALL.md; None: the builder's own.
+    ``block_size`` (bytes), ``compressor`` and ``fragmented`` become options in INSTALL.md; None:
+    the builder's own.
     ``erofs`` are those of mkfs.erofs. ``doubt`` says why the board may not mount such an image.
     All texts are made before the first is written. Raises LayoutError for names that no sort file
     can contain, and OSError.
@@ -70,7 +72,9 @@ def write_layout(
         "tar.first": _tar_first(order),
         "compress.hints": _compress_hints(order, erofs or ErofsWords()),
     }
-    texts |= _instructions(order, starts, block_size, compressor, erofs or ErofsWords(), doubt)
+    texts |= _instructions(
+        order, starts, block_size, compressor, fragmented, erofs or ErofsWords(), doubt
+    )
     if measured is not None:
         texts["unpacking.json"] = measured.document.to_json().encode() + b"\n"
     folder = Path(output)
@@ -88,6 +92,7 @@ def _instructions(
     starts: int,
     block_size: int | None,
     compressor: str | None,
+    fragmented: bool,
     erofs: ErofsWords,
     doubt: str | None,
 ) -> dict[str, bytes]:
@@ -102,6 +107,7 @@ def _instructions(
     environment.filters["code"] = _code
     kib = None if block_size is None else block_size // KIB
     words = ([f"-b {kib}K"] if kib else []) + ([f"-comp {compressor}"] if compressor else [])
+    words += [] if fragmented else ["-no-fragments"]
     own = ([f"--block-size {block_size}"] if block_size else []) + (
         [f"--compressor {compressor}"] if compressor else []
     )

@@ -48,14 +48,17 @@ def plan(
     order: Sequence[int],
     block_size: int,
     same: npt.NDArray[np.int64] | None = None,
+    *,
+    fragmented: bool = True,
 ) -> Plan:
     """Return the places of files of these sizes, packed in an order (rows of all files).
 
     A file smaller than a block goes into the current fragment, or into the next one if it does not
-    fit; all other files have their own blocks (mksquashfs without -tailends).
+    fit; all other files have their own blocks (mksquashfs without -tailends). Without
+    ``fragmented`` all have (-no-fragments).
     """
     same = np.arange(len(sizes)) if same is None else same
-    small = (sizes > 0) & (sizes < block_size)
+    small = (sizes > 0) & (sizes < block_size) & fragmented
     fragment = np.full(len(sizes), -1, np.int64)
     offset = np.zeros(len(sizes), np.int64)
     number, filled = 0, 0

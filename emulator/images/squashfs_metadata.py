@@ -18,6 +18,8 @@ _SUPERBLOCK = struct.Struct("<5I6H8Q")
 _POINTER = struct.Struct("<Q")
 _LEVEL = struct.Struct("<Hi")  # header of the metadata block with the compressor's options, level
 _OPTIONS = 0x400  # SQUASHFS_COMP_OPTS
+_ID_SIZE, _EXPORT_SIZE, _FRAGMENT_SIZE = 4, 8, 16  # bytes of an entry of a table
+_NO_FRAGMENTS = 0x10  # SQUASHFS_NO_FRAG: mksquashfs -no-fragments
 _MOST_LEVEL = {"gzip": 9, "zstd": 22}
 _LZO = struct.Struct("<Hii")  # that header, algorithm, level
 _LZO1X_999, _MOST_LZO = 4, 9  # the algorithm with levels (mksquashfs, lzo_wrapper.h)
@@ -31,7 +33,9 @@ MOST_BLOCKS = 2_000_000
 class Superblock:
     """The first bytes of an image; positions are in bytes, -1 for a missing table.
 
-    ``level`` is the compressor's, None if it is the builder's default or unknown.
+    ``level`` is the compressor's, None if it is the builder's default or unknown. Without
+    ``fragmented`` each file has its own blocks, as in snaps (mksquashfs -no-fragments).
+    ``index_tables``: position and bytes of the list of blocks of each table.
     """
 
     inodes: int
@@ -46,6 +50,8 @@ class Superblock:
     directory_table: int
     fragment_table: int
     level: int | None = None
+    fragmented: bool = True
+    index_tables: tuple[tuple[int, int], ...] = ()
 
 
 def read_superblock(source: Source) -> Superblock:
@@ -54,7 +60,7 @@ def read_superblock(source: Source) -> Superblock:
         raise ImageError("not a squashfs image")
     fields = source.unpack(_SUPERBLOCK, 0, "the superblock")
     _, inodes, _, block_size, fragments, compressor, log, flags, ids, major, minor = fields[:11]
-    root, used, ids_at, _, inodes_at, directories_at, fragments_at, _ = fields[11:]
+    root, used, ids_at, _, inodes_at, directories_at, fragments_at, exports_at = fields[11:]
     if (major, minor) != (4, 0):
         raise ImageError(f"squashfs {major}.{minor}: only 4.0 can be read")
     if not _SMALLEST_LOG <= log <= _LARGEST_LOG or block_size != 1 << log:
@@ -77,6 +83,16 @@ def read_superblock(source: Source) -> Superblock:
         directory_table=directories_at,
         fragment_table=fragments_at if fragments else -1,
         level=_level(source, name) if flags & _OPTIONS else None,
+        fragmented=not flags & _NO_FRAGMENTS,
+        index_tables=tuple(
+            (at, _POINTER.size * -(-count * size // METADATA_SIZE))
+            for at, count, size in (
+                (ids_at, ids, _ID_SIZE),
+                (exports_at, inodes, _EXPORT_SIZE),
+                (fragments_at, fragments, _FRAGMENT_SIZE),
+            )
+            if count and at < used
+        ),
     )
 
 

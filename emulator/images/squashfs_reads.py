@@ -111,7 +111,7 @@ class _Reader:
     def __init__(
         self, image: SquashfsImage, rules: SquashfsRules, known_names: Collection[int]
     ) -> None:
-        self.rules = rules
+        self.rules, self.index_tables = rules, image.superblock.index_tables
         self.metadata = _Oldest(rules.metadata_kept)
         self.fragments = _Oldest(rules.fragments_kept)
         self.kept: set[int] = set()  # device blocks
@@ -132,7 +132,10 @@ class _Reader:
         self.begins = (self.ends - unpacked).tolist()
 
     def mount(self) -> None:
-        """Read the root's inode, as mounting does."""
+        """Read the places of the tables and the root's inode, as mounting does."""
+        if self.rules.keeps_parts:
+            for at, length in self.index_tables:
+                self.read(ReadOf.METADATA, 0, at, length)
         self.get_metadata(self.gets[: self.names[2][0]] if self.names[2] else ())
         self.reads.clear()
 
@@ -202,7 +205,7 @@ class _Reader:
             self.reads.append((kind, self.touch, row, low * unit, (high - low) * unit))
         if self.rules.buffered:
             kept.update(range(first, stop))
-        elif self.rules.keeps_parts:
+        elif self.rules.keeps_parts and kind != ReadOf.DATA:
             if at % unit:
                 kept.add(first)
             if (at + length) % unit and (stop - first > 1 or not at % unit):

@@ -19,7 +19,8 @@ class SquashfsRules:
     """Sizes in bytes, caches in blocks.
 
     ``buffered``: the device's page cache keeps read data, in device blocks. ``keeps_parts``: the
-    first and the last page of a read stay cached if they are only partly in the block.
+    first and the last page of a read of metadata or of a fragment stay cached if they are only
+    partly in the block; those of other data did not on 6.18 (tests/kernel/test_image_reading.py).
     """
 
     device_block: int = DEVICE_BLOCK

@@ -131,6 +131,7 @@ class Mount:
     def bio_read(self, kind: ReadOf, row: int, index: int, length: int) -> None:
         """squashfs_bio_read, squashfs_bio_read_cached: device block by device block."""
         unit = self.rules.device_block
+        keeps_parts = self.rules.keeps_parts and kind != ReadOf.DATA
         read_start, read_end = index // unit * unit, -(-(index + length) // unit) * unit
         run: list[int] = []
         added = []
@@ -142,7 +143,7 @@ class Mount:
             run.append(at)
             head = at == read_start and index != read_start
             tail = not head and at + unit == read_end and index + length != read_end
-            if self.rules.buffered or (self.rules.keeps_parts and (head or tail)):
+            if self.rules.buffered or (keeps_parts and (head or tail)):
                 added.append(at)
         self.submit(kind, row, run)
         self.cache_mapping.update(added)
@@ -164,6 +165,8 @@ def squashfs_reads_reference(
     """Return the reads (READ) that follow from touches (TOUCH), as ``squashfs_reads`` does."""
     mount = Mount(image, rules)
     if cached is None:
+        for at, length in image.superblock.index_tables if rules.keeps_parts else ():
+            mount.bio_read(ReadOf.METADATA, 0, at, length)
         mount.lookup(0)  # squashfs_fill_super
         mount.reads.clear()
     for row in cached or ():  # -1 is an entry without a block

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from foreread.analyzer.ingest.recording import Recording
-from foreread.analyzer.layout.compared import Compared, kind_of, opened
+from foreread.analyzer.layout.compared import Compared
 from foreread.analyzer.layout.document import LayoutRow
 from foreread.analyzer.layout.images_compared import NO_COMPRESSOR, ErofsLayout, ImageStarts
+from foreread.analyzer.layout.opened_image import kind_of, opened
 from foreread.analyzer.layout.order import LayoutError, Ordered, order_of
 from foreread.analyzer.layout.support import Support, support_of
 from foreread.analyzer.layout.unpacking_file import Measured
@@ -42,7 +43,7 @@ _SAME_CODE = {"lz4hc": "lz4"}  # lz4hc is unpacked by the code of lz4
 class ErofsOptions:
     """The layouts to compare, and the facts about the target.
 
-    ``named``: the user named ``compressors``. ``config``: as in ``compared.Asked``.
+    ``named``: the user named ``compressors``. ``config``, ``orders``: as in ``compared.Asked``.
     """
 
     compressors: Sequence[str] = _COMPARED
@@ -52,6 +53,7 @@ class ErofsOptions:
     target: str | None = None
     device: str | None = None
     config: frozenset[str] | None = None
+    orders: Sequence[bool] = (True,)
 
 
 def compare_others(
@@ -149,7 +151,9 @@ def _layouts(
         if compressor not in missing:
             sizes = options.cluster_sizes if compressor != NO_COMPRESSOR else CLUSTER_SIZES[:1]
             kinds += [(compressor, size) for size in sizes]
-    return [ErofsLayout(*kind, True) for kind in dict.fromkeys(kinds)], notes
+    order_alone = [ErofsLayout(*kind, True) for kind in kinds[:1] if kind == own]
+    layouts = [ErofsLayout(*kind, ordered) for kind in kinds for ordered in options.orders]
+    return list(dict.fromkeys([*order_alone, *layouts])), notes
 
 
 def measure_sample(

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array
-from foreread.analyzer.layout.compared import kind_of, opened
 from foreread.analyzer.layout.on_image import on_image
+from foreread.analyzer.layout.opened_image import kind_of, opened
 from foreread.analyzer.layout.order import LayoutError
 from foreread.analyzer.layout.predicted import reader_of
 from foreread.analyzer.layout.unpacking_file import Measured

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from foreread import load
-from foreread.analyzer.layout.compared import opened
 from foreread.analyzer.layout.images_compared import ErofsLayout, ImageStarts
+from foreread.analyzer.layout.opened_image import opened
 from foreread.analyzer.layout.unpacking_file import read_unpacking
 from foreread.emulator.devices.device import FixedCost
 from studies.accuracy.on_boards import SD

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from foreread import load
-from foreread.analyzer.layout.compared import opened
 from foreread.analyzer.layout.image_start import present_window
 from foreread.analyzer.layout.on_image import on_image
+from foreread.analyzer.layout.opened_image import opened
 from foreread.analyzer.layout.order import order_of
 from foreread.analyzer.layout.predicted import cases, counted
 from foreread.analyzer.layout.seconds import timing

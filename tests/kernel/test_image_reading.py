@@ -15,7 +15,7 @@ from traced_bios import read_from
 from foreread.emulator.images.reads import TOUCH, ReadOf, Touched
 from foreread.emulator.images.squashfs import read_squashfs
 from foreread.emulator.images.squashfs_reads import squashfs_reads
-from foreread.emulator.images.squashfs_rules import squashfs_rules
+from foreread.emulator.images.squashfs_rules import DEVICE_BLOCK, squashfs_rules
 from foreread.emulator.images.touched import touched_blocks
 from foreread.emulator.linux.operations import FILE, MAPPING, OPERATION, Machine, Op, Program
 from foreread.emulator.linux.requests import EXTENT, Limits
@@ -70,8 +70,12 @@ def first_only(image, touches):
     return np.array(kept, TOUCH)
 
 
-@pytest.mark.parametrize("compressor", further(IMAGES, ["gzip"]))
-def test_the_kernel_reads_what_the_tables_say(compressor, tmp_path):
+# The second figure is the disk's logical block, below which no device block of squashfs is.
+@pytest.mark.parametrize(
+    ("compressor", "logical"),
+    further([("gzip", 4096), ("gzip", 512), ("zstd", 512), ("xz", 512), ("lz4", 512)], 2),
+)
+def test_the_kernel_reads_what_the_tables_say(compressor, logical, tmp_path):
     if shutil.which("mksquashfs") is None:
         pytest.skip("no mksquashfs: its images were not read")
     make_tree(tmp_path / "tree")
@@ -81,8 +85,9 @@ def test_the_kernel_reads_what_the_tables_say(compressor, tmp_path):
     image = read_squashfs(image_file.read_bytes())
     touches, calls = touches_of(image, np.random.default_rng(7))
     bytes_of = [(path, [(n * image.block_size, 1) for n in numbers]) for path, numbers in calls]
-    seen, _ = read_from(tmp_path, 0, bytes_of)
-    rules = squashfs_rules(version_of(platform.release()))
+    seen, _ = read_from(tmp_path, 0, bytes_of, logical)
+    device_block = max(logical, DEVICE_BLOCK)
+    rules = squashfs_rules(version_of(platform.release()), device_block=device_block)
     found = squashfs_reads(image, first_only(image, touches), rules)
     assert len(found) > 40
     assert {ReadOf.HEADER, ReadOf.DATA, ReadOf.FRAGMENT} <= set(found["kind"].tolist())

@@ -57,11 +57,15 @@ def mount_options(loop: LoopImage) -> set[str]:
 
 
 @contextmanager
-def mounted(image: Path, mountpoint: Path) -> Iterator[str]:
-    """Mount ``image`` on a loop device, whose name is yielded; undo both at the end."""
+def mounted(image: Path, mountpoint: Path, logical_block: int = 512) -> Iterator[str]:
+    """Mount ``image`` on a loop device, whose name is yielded; undo both at the end.
+
+    ``logical_block`` is the device's, in bytes.
+    """
     mountpoint.mkdir(exist_ok=True)
+    sector_size = ("--sector-size", str(logical_block))
     with ExitStack() as stack:
-        device = stack.enter_context(attached(image, "--direct-io=on"))
+        device = stack.enter_context(attached(image, "--direct-io=on", *sector_size))
         _run("mount", f"/dev/{device}", mountpoint)
         stack.callback(_run, "umount", "--lazy", mountpoint)
         yield device

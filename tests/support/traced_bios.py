@@ -18,8 +18,11 @@ BIO = re.compile(r"-(\d+) .* block_bio_queue: \d+,\d+ (\w+) (\d+) \+ (\d+)")
 Calls = Sequence[tuple[str, Sequence[tuple[int, int]]]]  # path, and (position, bytes) of each read
 
 
-def read_from(folder: Path, kib: int, calls: Calls) -> tuple[list[tuple[int, int]], int]:
-    """Make the calls, cold and at a window, on ``image`` of the folder, mounted there.
+def read_from(
+    folder: Path, kib: int, calls: Calls, logical_block: int = 512
+) -> tuple[list[tuple[int, int]], int]:
+    """Make the calls, cold and at a window, on ``image`` of the folder, mounted there from a
+    disk with this logical block (bytes).
 
     Return what its disk read (sector, sectors), and the largest request of that disk in KiB.
     """
@@ -29,7 +32,8 @@ def read_from(folder: Path, kib: int, calls: Calls) -> tuple[list[tuple[int, int
             tracefs = stack.enter_context(tracefs_mount.mounted())
             # Before the mount: what makes runs cold reads files of each squashfs that is mounted.
             undisturbed = stack.enter_context(nobody_records())
-            device = stack.enter_context(mounted(folder / "image", folder / "mounted"))
+            places = folder / "image", folder / "mounted"
+            device = stack.enter_context(mounted(*places, logical_block))
             queue = Path(f"/sys/block/{device}/queue")
             (queue / "read_ahead_kb").write_text(str(kib))
             bios = stack.enter_context(_bios_of(device, tracefs))

@@ -11,7 +11,8 @@ from foreread.analyzer.advise.document import AdviceDocument, AdviceRow
 from foreread.analyzer.advise.images import image_offers
 from foreread.analyzer.advise.parts import NamedStart, on_parts
 from foreread.analyzer.advise.situation import AdviceError
-from foreread.analyzer.layout.compared import Asked, kind_of, opened
+from foreread.analyzer.layout.compared import Asked
+from foreread.analyzer.layout.opened_image import kind_of, opened
 from foreread.analyzer.layout.unpacking_file import read_unpacking
 from foreread.analyzer.predict.disk.parts import library, parts_named
 from foreread.analyzer.predict.linux import PREFIX

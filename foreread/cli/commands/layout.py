@@ -9,8 +9,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from foreread.analyzer.ingest.recording import Recording
-from foreread.analyzer.layout.compared import Asked, Compared, compare_layouts, kind_of, opened
+from foreread.analyzer.layout.compared import Asked, Compared, compare_layouts
 from foreread.analyzer.layout.document import LayoutRow
+from foreread.analyzer.layout.opened_image import kind_of, opened
 from foreread.analyzer.layout.support import read_kernel_config
 from foreread.analyzer.layout.unpacking_file import Measured, read_unpacking
 from foreread.analyzer.layout.write import ErofsWords, write_layout
@@ -102,6 +103,12 @@ def _add_layouts(parser: argparse.ArgumentParser) -> None:
         "builder has; EROFS: none, lz4 and zstd)",
     )
     group.add_argument(
+        "--table",
+        action="store_true",
+        help="compare each block size and compressor in the builder's order, too, and print all "
+        "(ext4: no effect)",
+    )
+    group.add_argument(
         "--best",
         action="store_true",
         help="write the options of the best layout into INSTALL.md (default: the order alone)",
@@ -140,6 +147,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--target needs an image: add --image IMAGE or --root DIR")
     if args.best and not (args.image or args.root):
         raise UsageError("--best needs an image: add --image IMAGE or --root DIR")
+    if args.table and not (args.image or args.root):
+        raise UsageError("--table needs an image: add --image IMAGE or --root DIR")
     recordings = [recording_of(capture, args) for capture in args.capture]
     with ExitStack() as stack:
         image = args.image
@@ -159,6 +168,7 @@ def run(args: argparse.Namespace) -> int:
         starts=len(compared.starts),
         block_size=squashfs.block_size if squashfs else None,
         compressor=squashfs.compressor if squashfs else None,
+        fragmented=compared.fragmented,
         measured=measured if args.target else None,
         erofs=ErofsWords(erofs.compressor, erofs.block_size) if erofs else None,
         doubt=compared.best_doubt if best else None,
@@ -199,6 +209,7 @@ def _compared(
         device=args.device_model,
         refused=measured.document.missing if measured else (),
         config=_config(args),
+        orders=_orders(args),
     )
     compared = compare_layouts(
         recordings, image, weights=args.weights, mountpoint=args.mountpoint, asked=options
@@ -222,12 +233,17 @@ def _compared_others(
         device=args.device_model,
         named=bool(args.compressors),
         config=_config(args),
+        orders=_orders(args),
     )
     return compare_others(recordings, image, args.weights, args.mountpoint, options)
 
 
 def _config(args: argparse.Namespace) -> frozenset[str] | None:
     return None if args.kernel_config is None else read_kernel_config(args.kernel_config)
+
+
+def _orders(args: argparse.Namespace) -> tuple[bool, ...]:
+    return (False, True) if args.table else (True,)
 
 
 def _weights(text: str) -> tuple[float, ...]:
@@ -258,7 +274,7 @@ def _text(compared: Compared, args: argparse.Namespace) -> str:
         f"{plural(len(compared.starts), 'start')}; INSTALL.md says how to build with it"
     )
     head = ("", "block", "compressor", "image", "requests", "read", "seconds")
-    cells = [_cells(row) for row in _shown(compared, args.verbose)]
+    cells = [_cells(row) for row in _shown(compared, args)]
     return answer_text(
         [*(_best(compared, args) if compared.rows else []), order],
         [render(head, cells, frozenset({0, 2}))] if compared.rows else [],
@@ -268,11 +284,13 @@ def _text(compared: Compared, args: argparse.Namespace) -> str:
     )
 
 
-def _shown(compared: Compared, verbose: bool) -> list[LayoutRow]:
-    """Return the present image, the order alone, and the best of the others; or ``verbose`` all."""
+def _shown(compared: Compared, args: argparse.Namespace) -> list[LayoutRow]:
+    """Return the present image, the order alone, and the best of the others, or all of them."""
+    if args.table:
+        return list(compared.rows)
     first, others = list(compared.rows[:2]), list(compared.rows[2:])
     others.sort(key=lambda row: (row.seconds is None, row.seconds or 0.0, row.read_bytes))
-    return [*first, *(others if verbose else others[: _SHOWN - len(first)])]
+    return [*first, *(others if args.verbose else others[: _SHOWN - len(first)])]
 
 
 def _cells(row: LayoutRow) -> tuple[str, ...]:

@@ -5,12 +5,15 @@ from pathlib import Path
 
 import pytest
 from image_trees import ON_SQUASHFS, built, contents, squashfs, tree_of
+from msgspec import structs
 
 from foreread import load
-from foreread.analyzer.layout.compared import Asked, compare_layouts, layouts_of, opened
+from foreread.analyzer.layout.compared import Asked, compare_layouts, layouts_of
+from foreread.analyzer.layout.opened_image import opened
 from foreread.analyzer.layout.order import LayoutError
 from foreread.analyzer.layout.seconds import Unpacking
 from foreread.analyzer.layout.support import support_of
+from foreread.boards.base.note import NoteKind, kind_of
 from foreread.emulator.images import compressors
 from foreread.emulator.images.source import ImageError
 from foreread.emulator.images.squashfs import read_squashfs
@@ -113,6 +116,19 @@ def test_missing_files_are_counted(recording, tmp_path):
     asked = Asked(block_sizes=(131072,), compressors=("gzip",))
     found = compare_layouts([recording], image, asked=asked)
     assert any(note.startswith("1 file is not in the image, of ") for note in found.notes)
+
+
+def test_a_start_through_fuse_has_a_doubt_about_all_rows(image, recording):
+    mounts = [
+        structs.replace(mount, fstype="fuse.App.AppImage") if mount.mountpoint == "/" else mount
+        for mount in recording.capture.mounts
+    ]
+    capture = structs.replace(recording.capture, mounts=mounts)
+    asked = Asked(block_sizes=(131072,), compressors=("gzip",))
+    found = compare_layouts([replace(recording, capture=capture)], image, asked=asked)
+    (doubt,) = (note for note in found.notes if "FUSE (fuse.App.AppImage)" in note)
+    assert kind_of(doubt) is NoteKind.ANSWER
+    assert "mount -o loop" in doubt
 
 
 @pytest.mark.parametrize("octets", [b"", b"not an image", b"\0" * 5000])

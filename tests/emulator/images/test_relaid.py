@@ -35,11 +35,15 @@ def in_order_of_the_tree(image):
 
 
 @pytest.mark.parametrize(
-    ("compressor", "block"), further([("zstd", 64), ("gzip", 16), ("xz", 128), ("lz4", 1024)])
+    ("compressor", "block", "fragments"),
+    [
+        *further([("zstd", 64, ()), ("gzip", 16, ()), ("xz", 128, ()), ("lz4", 1024, ())]),
+        ("gzip", 64, ("-no-fragments",)),
+    ],
 )
-def test_sizes_and_fragments_are_those_of_the_builder(compressor, block, tmp_path):
+def test_sizes_and_fragments_are_those_of_the_builder(compressor, block, fragments, tmp_path):
     make_tree(tmp_path / "tree")
-    octets = squashfs(tmp_path / "tree", tmp_path / "present").read_bytes()
+    octets = squashfs(tmp_path / "tree", tmp_path / "present", *fragments).read_bytes()
     image = read_squashfs(octets)
     # mksquashfs takes the number of a file with two names from the one that it finds first.
     listed = [path for path in image.rows if not path.endswith("/another-name")]
@@ -48,14 +52,16 @@ def test_sizes_and_fragments_are_those_of_the_builder(compressor, block, tmp_pat
     order = [Ordered(paths[n], (0,), 1) for n in chance.permutation(len(paths))]
     sort_file = tmp_path / "sort"
     sort_file.write_bytes(mksquashfs_sort_file(order))
-    options = ("-comp", compressor, "-b", f"{block}K", "-sort", str(sort_file))
+    options = ("-comp", compressor, "-b", f"{block}K", "-sort", str(sort_file), *fragments)
     built = read_squashfs(squashfs(tmp_path / "tree", tmp_path / "built", *options).read_bytes())
 
     rows = [int(image.names["file"][image.rows[one.path]]) for one in order]
     rows = list(dict.fromkeys(rows))
     sizes = image.files["size"].astype(np.int64)
     read = reader(Contents(image, octets))
-    planned = plan(sizes, rows, block << 10, duplicates(sizes, rows, read))
+    same = duplicates(sizes, rows, read)
+    planned = plan(sizes, rows, block << 10, same, fragmented=image.superblock.fragmented)
+    assert image.superblock.fragmented == (not fragments)
     wanted = [
         (row, number) for row in rows for number in range(-(-int(sizes[row]) // (block << 10)))
     ]

@@ -109,6 +109,61 @@ def test_a_damaged_image_writes_nothing(image, tmp_path, capsys):
     assert not (tmp_path / "out").exists()
 
 
+def appimage(image, file, changed=b""):
+    """An AppImage of an image: a program with the magic, then the image; not aligned."""
+    program = bytearray(Path("/bin/true").read_bytes())
+    program[8:11] = b"AI\2"
+    file.write_bytes(program + changed + image.read_bytes())
+    return file
+
+
+def test_an_appimage_gives_what_its_squashfs_gives(image, tmp_path, capsys):
+    whole = appimage(image, tmp_path / "App.AppImage")
+    rows = []
+    for file in (image, whole):
+        words = (CAPTURE, "--image", file, *ONE_LAYOUT, "-o", tmp_path / "out", "--json")
+        rows.append(json.loads(run(capsys, *words))["rows"])
+    assert rows[0] == rows[1]
+
+
+def test_a_damaged_appimage_writes_nothing(image, tmp_path, capsys):
+    moved = appimage(image, tmp_path / "moved.AppImage", b"padding")
+    words = (CAPTURE, "--image", moved, "-o", tmp_path / "out")
+    assert "no squashfs at byte" in refused(capsys, *words)
+    cut = appimage(image, tmp_path / "cut.AppImage")
+    cut.write_bytes(cut.read_bytes()[:-5000])
+    words = (CAPTURE, "--image", cut, "-o", tmp_path / "out")
+    assert "cut off" in refused(capsys, *words)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_table_has_every_block_size_compressor_and_order(image, tmp_path, capsys):
+    words = (CAPTURE, "--image", image, "--block-size", 64, "--block-size", 1024)
+    words += ("--compressor", "gzip", "--compressor", "lz4", "--table", "-o", tmp_path / "out")
+    document = json.loads(run(capsys, *words, "--json"))
+    present, alone, *others = document["rows"]
+    kinds = {(row["block_size"] >> 10, row["compressor"], row["ordered"]) for row in others}
+    assert len(others) == len(kinds) == 2 * 2 * 2
+    assert (present["present"], alone["ordered"]) == (True, True)
+    assert document["best"] in [
+        row for row, each in enumerate(document["rows"]) if each["present"] or each["ordered"]
+    ]
+    lines = run(capsys, *words).splitlines()
+    assert sum("KiB  gzip" in line or "KiB  lz4" in line for line in lines) == 10
+    assert sum(line.startswith("in the builder's order") for line in lines) == 4
+
+
+def test_a_snap_keeps_its_files_in_blocks_of_their_own(root, tmp_path, capsys):
+    snap = squashfs(root, tmp_path / "app_1.snap", "-no-fragments")
+    words = (CAPTURE, "--image", snap, "--block-size", 128, "--compressor", "gzip", "--table")
+    rows = json.loads(run(capsys, *words, "-o", tmp_path / "out", "--json"))["rows"]
+    present, _, again = rows
+    for name in ("requests", "read_bytes", "image_bytes"):
+        assert again[name] == pytest.approx(present[name], rel=0.01)
+    options = "mksquashfs ROOT IMAGE -noappend -sort squashfs.sort -no-fragments"
+    assert options in (tmp_path / "out/INSTALL.md").read_text()
+
+
 def test_an_image_of_another_root_writes_nothing(tmp_path, capsys):
     (tmp_path / "root").mkdir()
     (tmp_path / "root/file").write_bytes(b"1")
@@ -166,7 +221,9 @@ def test_a_compressor_that_was_asked_for_and_the_kernel_lacks_is_refused(image, 
     assert {row["compressor"] for row in rows} == {"gzip", "lz4", "lzo"}
 
 
-@pytest.mark.parametrize("words", [("--weights", "1,x"), ("--target", "local"), ("--best",)])
+@pytest.mark.parametrize(
+    "words", [("--weights", "1,x"), ("--target", "local"), ("--best",), ("--table",)]
+)
 def test_words_that_make_no_sense_are_wrong_usage(words, tmp_path, run):
     run("layout", CAPTURE, *words, "-o", tmp_path / "out", code=2)
     assert not (tmp_path / "out").exists()
