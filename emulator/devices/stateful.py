@@ -13,6 +13,7 @@ import numpy as np
 
 _SECTORS_PER_KIB = 2
 _WORD = 0xFFFFFFFF
+FILE_BITS = 40  # bits of a sector; those above them number files whose places are unknown
 MOST_PARALLEL, MOST_UNITS = 32, 256
 
 
@@ -23,7 +24,8 @@ class Stateful:
     Latencies pass in parallel, transfers one after another. Where ``unit_kib`` is not 0, the disk
     reads whole units and keeps the last ``kept_units``: a request that they contain costs
     ``hit_ns`` and ``hit_ns_per_kib``. A request that does not begin at the end of the previous one
-    seeks for ``seek_ns`` and ``seek_ns_per_root`` times the square root of the distance in KiB.
+    seeks for ``seek_ns`` and ``seek_ns_per_root`` times the square root of the distance in KiB,
+    which counts as 0 between files whose places are unknown.
     After ``fast_kib`` without an idle ``rest_ns``, a KiB costs ``slow_ns_per_kib``. ``jitter_ns``
     is the mean of a random latency of at most three times that; without ``seed`` each request has
     the mean. ``handover_ns`` and ``band`` are as in FixedCost.
@@ -155,10 +157,12 @@ class StatefulQueue:
         return model.latency_ns + self._seek(sector), per_kib, read
 
     def _seek(self, sector: int) -> float:
-        distance = abs(sector - max(self.end, 0))
+        end, model = max(self.end, 0), self.model
+        distance = abs(sector - end)
         if distance == 0 and self.end >= 0:
             return 0.0
-        model = self.model
+        if sector >> FILE_BITS != end >> FILE_BITS:
+            return model.seek_ns
         return model.seek_ns + model.seek_ns_per_root * isqrt(distance // _SECTORS_PER_KIB)
 
     def _units_read(self, sector: int, sectors: int) -> int:

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from foreread.emulator.devices.stateful import FILE_BITS
 from foreread.emulator.linux.operations import Outcome, Program
 
 SECTOR = 512
 BIO_FOLIOS = 256  # BIO_MAX_VECS (include/linux/bio.h): a bio holds no more
 _SAFE_KB, _SAFE_SECTORS = 127, 255
-_FILE_BITS = 40  # distance on the device of files at unknown places
 # Where a file is on its device, in 512-byte sectors: ``at`` in the file, ``sector`` on the device.
 # ``read`` is 0 for extents that were never written (FIEMAP_EXTENT_UNWRITTEN). Each extent of a file
 # in compressed blocks is a block: ``sectors`` is its compressed size.
@@ -108,7 +108,7 @@ class Layout:
         """Yield (sector in the file, on the device, sectors) of the reads of a range."""
         extents = self._by_file.get(file)
         if extents is None:
-            yield first, (file << _FILE_BITS) + first, stop - first
+            yield first, (file << FILE_BITS) + first, stop - first
             return
         row = max(bisect_right(extents, first, key=lambda extent: extent[0]) - 1, 0)
         for at, sector, sectors, read in extents[row:]:

@@ -210,7 +210,7 @@ add_folio(struct lx_kernel *k, const struct lx_inode *inode, struct cut *cut, ui
           uint64_t behind)
 {
     if (!inode->n_extents) {
-        add(k, cut, ((uint64_t)inode->row << 40) + first, (int64_t)(behind - first));
+        add(k, cut, ((uint64_t)inode->row << LX_FILE_BITS) + first, (int64_t)(behind - first));
         return true;
     }
     bool any = false;

@@ -93,8 +93,8 @@ add_range(struct lx_kernel *k, const struct lx_inode *inode, uint32_t group, str
 {
     int64_t *pages = &k->pages[group], counted = 0;
     if (!inode->n_extents) {
-        add(k, group, bio, ((uint64_t)inode->row << 40) + first, (int64_t)(behind - first), folio,
-            0);
+        add(k, group, bio, ((uint64_t)inode->row << LX_FILE_BITS) + first,
+            (int64_t)(behind - first), folio, 0);
         *pages += (int64_t)(behind - first) / unit;
         return;
     }

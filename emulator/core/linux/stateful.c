@@ -64,6 +64,8 @@ seek(const struct lx_stateful *disk, uint64_t sector)
     uint64_t distance = sector > end ? sector - end : end - sector;
     if (!distance && disk->began)
         return 0;
+    if (sector >> LX_FILE_BITS != end >> LX_FILE_BITS)
+        return disk->seek_ns;
     return disk->seek_ns +
            disk->seek_ns_per_root * floor(sqrt((double)(distance / SECTORS_PER_KIB)));
 }

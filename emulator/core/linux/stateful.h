@@ -5,6 +5,8 @@
 #include "fixed_cost.h"
 
 enum { LX_STATEFUL_NUMBERS = 15, LX_MOST_PARALLEL = 32, LX_MOST_UNITS = 256 };
+/* Bits of a sector; those above them number files whose places are unknown. */
+enum { LX_FILE_BITS = 40 };
 
 struct lx_kept_unit {
     uint64_t number, used; /* ``used``: 0 for none */

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.devices.stateful import FILE_BITS, Stateful
 
 FIXED = FixedCost(1000, 100)
 
@@ -31,3 +32,14 @@ def test_a_fixed_cost_is_drawn_from_its_band():
     assert np.mean(latency) == pytest.approx(1000, rel=0.02)
     assert np.std(latency) == pytest.approx(100, rel=0.15)
     assert np.std([one.ns_per_kib for one in drawn]) == pytest.approx(10, rel=0.15)
+
+
+def test_a_seek_between_files_at_unknown_places_has_no_distance():
+    queue = Stateful(1000, 0, seek_ns=5000, seek_ns_per_root=100).queue()
+    apart = 1 << FILE_BITS
+    near, to_unknown, between = (
+        queue.submit(0, 2 * 64**2, 8),
+        queue.submit(100_000, apart + 8, 8),
+        queue.submit(200_000, 2 * apart, 8),
+    )
+    assert (near, to_unknown, between) == (1000 + 5000 + 6400, 106_000, 206_000)
