@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -225,13 +225,12 @@ def run(runner: Runner, words: list[str]) -> int:
     with ThreadPoolExecutor(len(lanes)) as pool:
         running = [pool.submit(_run_each, runner, lane) for lane in lanes]
         try:
-            for lane in running:
-                results |= lane.result()
+            wait(running)
         except KeyboardInterrupt:
             runner.end()
-            for lane in running:
-                results |= lane.result()
             print("ended before all parts had run: start it again to continue")
+    for lane in running:
+        results |= lane.result()
     print(table(results, runner.out))
     return int(any(found.result != "passed" for found in results.values()))
 

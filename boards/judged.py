@@ -67,7 +67,7 @@ def judged_kernels() -> list[JudgedKernel]:
     """Return this user's list, the oldest first; empty if there is no list. Raises JudgedError."""
     path = list_path()
     remedy = f"remove it, and repeat the judgements: rm {path}"
-    return read_document(path, _List, JudgedError, remedy).kernels if path.exists() else []
+    return read_document(path, _List, JudgedError, remedy, absent=_List(kernels=[])).kernels
 
 
 def with_judged(kernels: Sequence[JudgedKernel], new: JudgedKernel) -> list[JudgedKernel]:

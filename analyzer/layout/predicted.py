@@ -96,10 +96,8 @@ def cases(
         size = layout.block_size
         if size not in touches:
             touches[size] = start.touches(size, window)
-        planned = plan(
-            *(sizes, rows[layout.ordered], size, same[layout.ordered]),
-            fragmented=image.superblock.fragmented,
-        )
+        packed, twins = rows[layout.ordered], same[layout.ordered]
+        planned = plan(sizes, packed, size, twins, fragmented=image.superblock.fragmented)
         blocks = touches[size][touches[size]["kind"] == Touched.BLOCK]
         wanted = list(zip(blocks["row"].tolist(), blocks["number"].tolist(), strict=True))
         again = relaid(image, planned, layout.compressor, read, wanted)

@@ -95,9 +95,7 @@ def check_history(path: Path, option: str) -> None:
 
 def read_history(path: Path) -> History:
     """Return the history in a file, an empty one if there is no file; raises HistoryError."""
-    if not path.exists():
-        return History(entries=[])
-    return read_document(path, History, HistoryError, _REMEDY)
+    return read_document(path, History, HistoryError, _REMEDY, absent=History(entries=[]))
 
 
 def add_to_history(path: Path, commit: str, metrics: Sequence[Metric]) -> History:

@@ -103,8 +103,9 @@ def read_document(
     kind: type[Kind],
     error: Callable[[str, str], Exception],
     remedy: str,
+    absent: Kind | None = None,
 ) -> Kind:
-    """Return the document in a regular file.
+    """Return the document in a regular file, or ``absent``, if given, where there is no file.
 
     Raises ``error``, of a text and a remedy, for a file that cannot be read or is no such document.
     """
@@ -115,6 +116,8 @@ def read_document(
     except UnboundedError as unbounded:
         raise error(str(unbounded), unbounded.remedy) from unbounded
     except OSError as unreadable:
+        if absent is not None and isinstance(unreadable, FileNotFoundError):
+            return absent
         raise error(f"{path}: {unreadable.strerror}", remedy) from unreadable
     except DocumentError as invalid:
         raise error(f"{path}: {invalid}", remedy) from invalid

@@ -153,6 +153,14 @@ def test_a_document_is_read_from_a_file(tmp_path):
     assert read_document(file, Plain, BoardsError, "") == Plain(count=3)
 
 
+def test_a_file_that_is_not_there_may_stand_for_a_document(tmp_path):
+    file, absent = tmp_path / "document", Plain(count=9)
+    assert read_document(file, Plain, BoardsError, "", absent) == absent
+    file.mkdir()
+    with pytest.raises(BoardsError, match="is a folder|directory"):
+        read_document(file, Plain, BoardsError, "", absent)
+
+
 def test_an_error_does_not_repeat_a_long_value():
     class Strict(msgspec.Struct, forbid_unknown_fields=True):
         pass
