@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from logged_inserts import expected_log, logged
 from programs import Script
 
 from foreread.emulator.linux.operations import Machine, Op
@@ -25,8 +26,7 @@ def read_in(release, *cached):
     plain = emulate(program, rules, 8)
     group = np.zeros(len(program.files), np.uint32)
     core = Emulation(program, rules, Machine(), Limits(512), np.zeros(0, EXTENT), group)
-    logged = core.inserts(8)[["file", "index", "order", "run"]]
-    assert logged.tolist() == plain.inserts
+    assert logged(core, 8) == expected_log(plain)
     return sorted(index for _, index, _, _ in plain.inserts)
 
 
@@ -40,3 +40,4 @@ def test_a_window_is_extended_to_its_block_and_at_a_border_by_the_next_one(relea
 def test_a_cached_page_below_the_window_ends_the_extension_in_both_directions(release):
     assert read_in(release, 50) == list(range(51, 64))
     assert read_in(release, 55) == list(range(56, 64))
+    assert read_in(release, 55, 62) == [*range(56, 62), 63]

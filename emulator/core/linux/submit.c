@@ -113,14 +113,13 @@ expand(struct lx_kernel *k, struct lx_handle *file, int64_t start, int64_t end)
     int64_t block = inode->block_pages;
     enum lx_cause cause = k->cause;
     k->cause = LX_BLOCK;
-    for (int64_t page = start - 1; page >= start / block * block; page--)
-        if (!insert(k, inode, page, 0, false))
-            return;
-    for (int64_t page = end; page < (end / block + 1) * block; page++) {
-        if (!insert(k, inode, page, 0, false))
-            break;
-        file->state.size++;
-        file->state.async_size++;
+    bool absent = true;
+    for (int64_t page = start - 1; absent && page >= start / block * block; page--)
+        absent = insert(k, inode, page, 0, false);
+    for (int64_t page = end; absent && page < (end / block + 1) * block; page++) {
+        absent = insert(k, inode, page, 0, false);
+        file->state.size += absent;
+        file->state.async_size += absent;
     }
     k->cause = cause;
 }
