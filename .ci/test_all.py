@@ -3,7 +3,8 @@
 
 usage: test_all.py [PART...]     PART: a part, or the word before the hyphen of several (boards)
 
-Two parts run at a time: one on the running kernel, which mostly waits, and one that is not.
+Parts run side by side: one on the running kernel, which mostly waits, and as many of the others as
+there are processors.
 Each part's output and result are kept in test-all-out/, with the commit that they hold for. On the
 same commit, without local changes, a part that has passed does not run again: if this program is
 ended, start it again to continue. A failed part does not stop the others.
@@ -218,25 +219,20 @@ def run(runner: Runner, words: list[str]) -> int:
         print(f"test_all: no part {error}; parts: {' '.join(runner.commands)}", file=sys.stderr)
         return 2
     results = {name: runner.kept(name) for name in names}
-    lanes: tuple[list[str], list[str]] = [], []
-    for name in names:
-        if results[name].result != "passed":
-            lanes[name.startswith(ON_THIS_KERNEL)].append(name)
-    with ThreadPoolExecutor(len(lanes)) as pool:
-        running = [pool.submit(_run_each, runner, lane) for lane in lanes]
+    with ThreadPoolExecutor(1) as on_this_kernel, ThreadPoolExecutor(os.cpu_count()) as others:
+        running = {}
+        for name in names:
+            if results[name].result != "passed":
+                lane = on_this_kernel if name.startswith(ON_THIS_KERNEL) else others
+                running[name] = lane.submit(runner.run, name)
         try:
-            wait(running)
+            wait(running.values())
         except KeyboardInterrupt:
             runner.end()
             print("ended before all parts had run: start it again to continue")
-    for lane in running:
-        results |= lane.result()
+    results |= {name: part.result() for name, part in running.items()}
     print(table(results, runner.out))
     return int(any(found.result != "passed" for found in results.values()))
-
-
-def _run_each(runner: Runner, names: list[str]) -> dict[str, Result]:
-    return {name: runner.run(name) for name in names}
 
 
 def _end(_number: int, _frame: object) -> None:

@@ -64,14 +64,13 @@ PASSED = ["boards-b", "passed", "-", "-", "-"]
 SKIPPED = ["kernel", "not", "run", "0", "0", "5"]
 
 
-def test_a_part_on_the_running_kernel_runs_beside_another(run, tree):
+@pytest.mark.parametrize(("other", "processors"), [("kernel", 1), ("boards-a", 2)])
+def test_parts_run_side_by_side(run, tree, monkeypatch, other, processors):
+    monkeypatch.setattr(os, "cpu_count", lambda: processors)
     os.mkfifo(tree / "out.fifo")
-    commands = {"unit": ("cat", "out.fifo"), "kernel": ("sh", "-c", "echo >out.fifo")}
+    commands = {"unit": ("cat", "out.fifo"), other: ("sh", "-c", "echo >out.fifo")}
     status, lines = run(commands=commands)
-    assert (status, [line[:2] for line in lines]) == (
-        0,
-        [["unit", "passed"], ["kernel", "passed"]],
-    )
+    assert (status, [line[:2] for line in lines]) == (0, [["unit", "passed"], [other, "passed"]])
 
 
 def test_a_failed_part_stops_no_other_and_fails_the_whole(run):
@@ -103,7 +102,8 @@ def test_a_word_names_a_part_or_all_that_begin_with_it(run):
     assert run("board")[0] == 2
 
 
-def test_ended_by_a_signal_it_shows_what_did_not_run_and_continues_later(run, tree):
+def test_ended_by_a_signal_it_shows_what_did_not_run_and_continues_later(run, tree, monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
     ends = ("sh", "-c", "kill -s INT $PPID; sleep 60")
     unknown = ["not", "run", "-", "-", "-"]
     status, lines = run("unit", "boards", commands={**COMMANDS, "boards-a": ends})
