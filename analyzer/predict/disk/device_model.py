@@ -83,14 +83,16 @@ class StoragePart:
 
 
 def read_part(name_or_file: StrPath) -> StoragePart:
-    """Return the device model in a TOML file, a kind of boards/disks.toml, or a board's storage.
+    """Return the device model in a TOML file or of a name.
 
-    The file is a board profile, or has a ``kind`` and its parameters (boards/cost.py).
+    The file is a board profile, or has a ``kind`` and its parameters (boards/cost.py); the name is
+    of a kind in boards/disks.toml, of a part in boards/parts.toml, or of a board.
     Raises DeviceModelError or ProfileError.
     """
     # Few predictions are given a device.
     from foreread.boards.base.toml_document import parse_toml, read_toml  # noqa: PLC0415
     from foreread.boards.disks import costly_kinds  # noqa: PLC0415
+    from foreread.boards.parts import published_parts  # noqa: PLC0415
     from foreread.boards.profile import ProfileError, load_profile  # noqa: PLC0415
 
     path, name = Path(name_or_file), str(name_or_file)
@@ -98,6 +100,9 @@ def read_part(name_or_file: StrPath) -> StoragePart:
         kind = costly_kinds().get(name)
         if kind is not None:
             return StoragePart(name, kind.source, kind.own_cost())
+        part = published_parts().get(name)
+        if part is not None:
+            return StoragePart(name, f"{part.title}: {part.source}", part.cost())
         return _of_profile(load_profile(name), name)
     try:
         table = parse_toml(read_toml(path, _BY_HAND))

@@ -11,14 +11,15 @@ from foreread.analyzer.predict.disk.device_model import (
     read_part,
 )
 from foreread.boards.disks import costly_kinds
+from foreread.boards.parts import published_parts
 from foreread.boards.profile import ProfileError, builtin_names
 
 MOST = 64  # each is a prediction of every start
 
 
 def library() -> list[StoragePart]:
-    """Return the kinds of disk and the storage of the board profiles, each cost once."""
-    parts = [read_part(name) for name in costly_kinds()]
+    """Return kinds of disk, published parts and the storage of board profiles, each cost once."""
+    parts = [read_part(name) for name in (*costly_kinds(), *published_parts())]
     for name in builtin_names():
         try:
             part = read_part(name)
@@ -38,7 +39,8 @@ def parts_named(names: Iterable[str]) -> list[StoragePart]:
 
 
 def _named(name: str) -> StoragePart:
-    if name in costly_kinds() or name in builtin_names() or Path(name).is_file():
+    named = (costly_kinds(), published_parts(), builtin_names())
+    if any(name in names for names in named) or Path(name).is_file():
         return read_part(name)
     known = ",".join(part.name for part in library())
     raise DeviceModelError(

@@ -157,9 +157,9 @@ def of_table(device: Measured, requests: Table, each_ns: float) -> Iterator[Doub
     if elsewhere < _ALIKE * in_order or unexplained(observed(requests, each_ns), device) is None:
         return
     yield Doubt(
-        f"the disk takes {elsewhere / in_order:.1f} times as long for {kib:g} KiB at random as in "
-        "order, and its table does not explain the requests of the recorded run; if this is the "
-        "disk of the recording, predict without --device-model",
+        f"the disk takes over {_ALIKE} times as long for {kib:g} KiB at random as in order, and "
+        "its table does not explain the requests of the recorded run; if this is the disk of the "
+        "recording, predict without --device-model",
         spread=(1 - in_order / elsewhere) / 2,
         of_disk=True,
     )

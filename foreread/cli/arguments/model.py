@@ -68,7 +68,8 @@ def add_device_model(parser: argparse._ActionsContainer, many: bool = False) -> 
         metavar="FILE",
         action="append" if many else "store",
         help='cost of the disk for seconds: kind = "fixed", latency_us and ns_per_kib (TOML), a '
-        "board profile, or a kind of disk such as emmc (default: learnt from the capture)",
+        "board profile, or a storage part such as emmc-friendlyelec-8gb (default: learnt from the "
+        "capture)",
     )
 
 

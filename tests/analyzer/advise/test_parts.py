@@ -10,6 +10,7 @@ from foreread.analyzer.predict.disk.device_model import DeviceModelError, Storag
 from foreread.analyzer.predict.disk.parts import MOST, library, parts_named
 from foreread.boards.cost import FixedCost
 from foreread.boards.disks import costly_kinds
+from foreread.boards.parts import published_parts
 from foreread.boards.profile import ProfileError, builtin_names
 
 DATA = Path(__file__).parents[2] / "foreread/data/suite"
@@ -117,7 +118,7 @@ def test_each_part_of_the_library_has_a_source_and_a_cost_of_its_own():
     assert all(part.source for part in parts)
     devices = [part.device for part in parts]
     assert all(device not in devices[:row] for row, device in enumerate(devices))
-    assert set(costly_kinds()) < {part.name for part in parts}
+    assert {*costly_kinds(), *published_parts()} < {part.name for part in parts}
 
 
 def test_no_kind_of_disk_has_the_name_of_a_board():
@@ -128,6 +129,13 @@ def test_a_kind_of_disk_is_a_device_model():
     for name, kind in costly_kinds().items():
         (part,) = parts_named([name, name])
         assert part.cost == kind.own_cost()
+
+
+def test_a_published_part_is_a_device_model_with_its_source():
+    name, published = next(iter(published_parts().items()))
+    (part,) = parts_named([name])
+    assert (part.cost, part.cost.obtained) == (published.cost(), "published")
+    assert part.source == f"{published.title}: {published.source}"
 
 
 def test_a_part_s_source_is_that_of_its_figures(tmp_path):
