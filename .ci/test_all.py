@@ -21,8 +21,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -30,6 +31,7 @@ ROOT = Path(__file__).parents[1]
 RELEASES = ("bookworm", "trixie", "forky")
 NO_ROOT = 125  # .ci/bare's exit status where no bare root can be made
 MOST_S = 3 * 3600.0  # a part that takes longer hangs; the kernel part waits for other recorders
+_PAUSE_S = 0.5
 # These parts mount, record and drop caches: only one of them at a time.
 ON_THIS_KERNEL = ("kernel", "package", "fresh", "erofs")
 # The last line of pytest: "3 failed, 812 passed, 2 skipped in 61.50s (0:01:01)".
@@ -145,7 +147,7 @@ class Runner:
 
     def run(self, name: str) -> Result:
         """Run a part, and keep its result, unless ``end`` ends it."""
-        if self._is_ended.is_set():
+        if self.is_ended():
             return Result()
         print(f"== {name}: {self.out}/{name}.log", flush=True)
         self.out.mkdir(parents=True, exist_ok=True)
@@ -155,7 +157,7 @@ class Runner:
         with output.open("w", encoding="utf-8") as log:
             status = self._status(self.commands[name], log.fileno())
         text = output.read_text(encoding="utf-8", errors="replace")
-        if self._is_ended.is_set():
+        if self.is_ended():
             return Result()
         found = result_of(status, text, time.monotonic() - started)
         print(f"== {name}: {found.result}", flush=True)
@@ -168,6 +170,10 @@ class Runner:
         self._is_ended.set()
         for running in list(self._running):
             running.terminate()
+
+    def is_ended(self) -> bool:
+        """Whether ``end`` was called."""
+        return self._is_ended.is_set()
 
     def _status(self, command: Command, log: int) -> int:
         # Every package that a test needs is installed: a skip for want of another fails it.
@@ -182,7 +188,7 @@ class Runner:
         ) as running:
             self._running.add(running)
             try:
-                if self._is_ended.is_set():  # since run looked
+                if self.is_ended():  # since run looked
                     return 1
                 return running.wait(MOST_S)
             except subprocess.TimeoutExpired:
@@ -219,26 +225,39 @@ def run(runner: Runner, words: list[str]) -> int:
         print(f"test_all: no part {error}; parts: {' '.join(runner.commands)}", file=sys.stderr)
         return 2
     results = {name: runner.kept(name) for name in names}
-    with ThreadPoolExecutor(1) as on_this_kernel, ThreadPoolExecutor(os.cpu_count()) as others:
+    with (
+        _ended_by_signals(runner),
+        ThreadPoolExecutor(1) as on_this_kernel,
+        ThreadPoolExecutor(os.cpu_count()) as others,
+    ):
         running = {}
         for name in names:
             if results[name].result != "passed":
                 lane = on_this_kernel if name.startswith(ON_THIS_KERNEL) else others
                 running[name] = lane.submit(runner.run, name)
-        try:
-            wait(running.values())
-        except KeyboardInterrupt:
-            runner.end()
-            print("ended before all parts had run: start it again to continue")
+        # Python sees a signal that arrives just before a wait only after it.
+        while wait(running.values(), timeout=_PAUSE_S).not_done:
+            pass
+    if runner.is_ended():
+        print("ended before all parts had run: start it again to continue")
     results |= {name: part.result() for name, part in running.items()}
     print(table(results, runner.out))
     return int(any(found.result != "passed" for found in results.values()))
 
 
-def _end(_number: int, _frame: object) -> None:
-    raise KeyboardInterrupt
+@contextmanager
+def _ended_by_signals(runner: Runner) -> Iterator[None]:
+    # Without an exception: one that a signal raises in a callback of the garbage collector is lost.
+    before = {
+        number: signal.signal(number, lambda *_: runner.end())
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, _end)
     sys.exit(run(Runner(ROOT, Path("test-all-out"), parts(ROOT)), sys.argv[1:]))

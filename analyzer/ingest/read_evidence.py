@@ -95,7 +95,9 @@ class Evidence:
     def __init__(
         self, events: Table, reads: Array, layers: Layers, readers: Array, page_size: int
     ) -> None:
-        self._dev, self._sectors = events["dev"].take(reads), events["value"].take(reads)
+        self._dev = events["dev"].take(reads)
+        # A bio's size has 32 bits: a larger one in a trace would overflow below.
+        self._sectors = np.minimum(events["value"].take(reads), 0xFFFFFFFF).astype(np.int64)
         self._by_readers = np.isin(events["pid"].take(reads), readers)
         self._layers = layers
         self._page_size = page_size
@@ -128,7 +130,7 @@ class Evidence:
 
     def read_together(self) -> int:
         """Return how many pages come in one read: the median of all pages."""
-        pages = np.sort(-(-self._sectors.astype(np.int64) * 512 // self._page_size))
+        pages = np.sort(-(-self._sectors * 512 // self._page_size))
         if not pages.sum():
             return 1
         return max(int(pages[np.searchsorted(np.cumsum(pages), pages.sum() / 2)]), 1)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from capture_builder import ROOT_PID, capture_of, device_of
 from event_table import DISK, RUNS, event, switch, table, wake
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from foreread.analyzer.ingest.interpret import interpret
@@ -347,6 +347,7 @@ ANY = st.tuples(
 
 
 @given(st.lists(ANY, max_size=40), st.sampled_from(["idle", "reader"]))
+@example([(Kind.BIO_QUEUE, 0, DISK, 0, size, 1, 0) for size in (1, 1 + (1 << 54))], "idle")
 def test_any_events_make_a_load_that_can_be_written(rows, scenario):
     events = [
         event(kind, pid=pid, dev=dev, index=index, value=value, flags=flags, time_ns=at)
