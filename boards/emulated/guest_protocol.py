@@ -88,9 +88,7 @@ def read_result(disk: Path, command: str) -> Result | None:
         return None
     if "failed" in archive:
         reason = archive["failed"].decode(errors="replace").strip()
-        raise BoardError(
-            f"the guest failed: {reason}", "try more memory with --memory-mib N memory"
-        )
+        raise BoardError(f"the guest failed: {reason}", "try more memory (--memory-mib)")
     runs = [_timed_run(line) for line in archive["runs"].decode().splitlines()]
     result = Result(runs, archive["stdout"], archive["stderr"])
     if runs[-1].status == _COMMAND_NOT_FOUND and b"chroot: can't execute" in result.stderr:

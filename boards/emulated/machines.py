@@ -113,7 +113,7 @@ MACHINES = {
             bus="device",
             console="ttyAMA0",
             cross="aarch64-linux-gnu-",
-            least_memory_mib=160,
+            least_memory_mib=176,
             page_bytes=16384,
         ),
         Machine(

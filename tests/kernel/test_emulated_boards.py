@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 from statistics import median
 
 import pytest
@@ -127,12 +126,6 @@ def test_once_filled_the_cache_needs_no_apt(tmp_path, monkeypatch):
 
 
 def test_the_command_line():
-    code = (
-        "import argparse, sys; from foreread.cli.main.commands import boards_run as b;"
-        "p = argparse.ArgumentParser(); p.set_defaults(json=False); b.add_arguments(p);"
-        "sys.exit(b.run(p.parse_args(sys.argv[1:])))"
-    )
-    words = [sys.executable, "-c", code, "arm64", "--windows", "0,32k", "--", *PLAY]
-    root = Path(__file__).parents[2]
-    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=root)
+    words = [sys.executable, "-m", "foreread", "boards", "run", "arm64", "--windows", "0,32k"]
+    done = subprocess.run([*words, "--", *PLAY], capture_output=True, text=True, check=True)
     assert [line.split()[0] for line in done.stdout.splitlines()[-3:]] == ["KiB", "0", "32"]
