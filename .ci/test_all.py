@@ -64,7 +64,7 @@ def _pytest(marks: str, *words: str) -> Command:
 def parts(root: Path) -> dict[str, Command]:
     """Return the command of each part: the quick ones first."""
     workers = ("-n", os.environ.get("WORKERS", "auto"), "--dist", "loadscope")
-    found = {
+    commands = {
         "lint": ("make", "lint"),
         "docs": ("make", "docs"),
         "unit": _pytest("not kernel and not boards and not package", *workers),
@@ -72,37 +72,37 @@ def parts(root: Path) -> dict[str, Command]:
         "fuzz": ("make", "fuzz"),
         "package": _pytest("package", "--timeout", "0"),
     }
-    found |= {f"fresh-{release}": (".ci/fresh", release) for release in RELEASES}
-    found["erofs"] = (".ci/fresh", "trixie", EROFS)
+    commands |= {f"fresh-{release}": (".ci/fresh", release) for release in RELEASES}
+    commands["erofs"] = (".ci/fresh", "trixie", EROFS)
     for module in sorted(root.glob("tests/**/test_*.py")):
         if "pytest.mark.boards" in module.read_text(encoding="utf-8"):
             name = module.stem.removeprefix("test_").replace("_", "-").removesuffix("-on-boards")
             path = str(module.relative_to(root))
-            found[f"boards-{name}"] = _pytest("boards", "-s", "--timeout", "0", path)
-    return found
+            commands[f"boards-{name}"] = _pytest("boards", "-s", "--timeout", "0", path)
+    return commands
 
 
 def chosen(names: Iterable[str], words: Iterable[str]) -> list[str]:
     """Return the parts that the words name; all without a word. An unknown word is a KeyError."""
     names = list(names)
-    found: set[str] = set()
+    selected: set[str] = set()
     for word in words:
         named = {name for name in names if name == word or name.startswith(f"{word}-")}
         if not named:
             raise KeyError(word)
-        found |= named
-    return [name for name in names if name in found or not words]
+        selected |= named
+    return [name for name in names if name in selected or not words]
 
 
 def counts(text: str) -> dict[str, int]:
     """Return the sums of the counts in every closing line of pytest; empty without one."""
-    found: dict[str, int] = {}
+    sums: dict[str, int] = {}
     for line in CLOSING.findall(text):
-        found |= {kind: found.get(kind, 0) for kind in COUNTED.values()}
+        sums |= {kind: sums.get(kind, 0) for kind in COUNTED.values()}
         for number, word in re.findall(r"(\d+) ([a-z]+)", line):
             if kind := COUNTED.get(word.removesuffix("s")):
-                found[kind] += int(number)
-    return found
+                sums[kind] += int(number)
+    return sums
 
 
 def result_of(status: int, text: str, seconds: float) -> Result:
@@ -159,11 +159,11 @@ class Runner:
         text = output.read_text(encoding="utf-8", errors="replace")
         if self.is_ended():
             return Result()
-        found = result_of(status, text, time.monotonic() - started)
-        print(f"== {name}: {found.result}", flush=True)
+        result = result_of(status, text, time.monotonic() - started)
+        print(f"== {name}: {result.result}", flush=True)
         if commit == self.commit():
-            kept.write_text(json.dumps([commit, asdict(found)]) + "\n")
-        return found
+            kept.write_text(json.dumps([commit, asdict(result)]) + "\n")
+        return result
 
     def end(self) -> None:
         """End the parts that run, and begin no other; a test that ends restores the machine."""
@@ -203,12 +203,12 @@ def table(results: dict[str, Result], out: Path) -> str:
     """Return one line for each part."""
     head = ("part", "result", "passed", "failed", "skipped", "duration", "log")
     lines: list[tuple[str, ...]] = [head]
-    for name, found in results.items():
+    for name, result in results.items():
         counted = [
-            "-" if n is None else str(n) for n in (found.passed, found.failed, found.skipped)
+            "-" if n is None else str(n) for n in (result.passed, result.failed, result.skipped)
         ]
-        duration = f"{found.seconds // 60:.0f}:{found.seconds % 60:02.0f}"
-        lines.append((name, found.result, *counted, duration, f"{out}/{name}.log"))
+        duration = f"{result.seconds // 60:.0f}:{result.seconds % 60:02.0f}"
+        lines.append((name, result.result, *counted, duration, f"{out}/{name}.log"))
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     form = "{:{}}  {:{}}  {:>{}}  {:>{}}  {:>{}}  {:>{}}  {}"
     return "\n".join(
@@ -242,7 +242,7 @@ def run(runner: Runner, words: list[str]) -> int:
         print("ended before all parts had run: start it again to continue")
     results |= {name: part.result() for name, part in running.items()}
     print(table(results, runner.out))
-    return int(any(found.result != "passed" for found in results.values()))
+    return int(any(result.result != "passed" for result in results.values()))
 
 
 @contextmanager
