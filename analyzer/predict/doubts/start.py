@@ -110,6 +110,7 @@ def of_run(start: Start, replayed_s: float) -> Iterator[Doubt]:
     if isinstance(start.device, Measured):
         each_ns = event_cost(start.recording.trace.events)
         yield from of_table(start.device, start.requests, each_ns)
+    yield from _unknown_places(start)
     yield from _end_missing(start.recording)
     yield from _unlinked(start)
     yield from _of_recorded_run(start, replayed_s)
@@ -163,6 +164,19 @@ def of_table(device: Measured, requests: Table, each_ns: float) -> Iterator[Doub
         spread=(1 - in_order / elsewhere) / 2,
         of_disk=True,
     )
+
+
+def _unknown_places(start: Start) -> Iterator[Doubt]:
+    """A disk that seeks takes no time for a distance to a file whose place is unknown."""
+    if not isinstance(start.device, Stateful) or not start.device.seek_ns_per_root:
+        return
+    on_disk = np.flatnonzero(start.taken.disk_of_file == start.taken.disks.index(start.disk))
+    unknown = len(np.setdiff1d(on_disk, start.taken.extents["file"]))
+    if unknown:
+        yield Doubt(
+            f"the disk seeks, and the places of {unknown:,} of {plural(len(on_disk), 'file')} are "
+            "unknown: a seek to one counts as one over no distance"
+        )
 
 
 def _end_missing(recording: Recording) -> Iterator[Doubt]:

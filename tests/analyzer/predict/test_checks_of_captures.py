@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
+import msgspec
 import numpy as np
 import pytest
 from capture_builder import ROOT_PID, capture_of
@@ -22,7 +23,7 @@ from foreread.boards.cost import FixedCost as FixedFigures
 from foreread.emulator.devices.device import FixedCost
 from foreread.emulator.devices.stateful import Stateful
 from foreread.emulator.linux.steps import Timed
-from foreread.tracer.formats.capture import FileEntry
+from foreread.tracer.formats.capture import Extent, FileEntry
 from foreread.tracer.formats.disk_probe import Computing, ComputingRound, DiskProbe
 
 A, B, IDLE, STRANGER = ROOT_PID, 101, 0, 9
@@ -34,15 +35,15 @@ EMULATED = DiskProbe(dev="7:0", name="slow0", known=FIGURES)
 EXITS = frozenset({"sched:sched_process_exit"})
 
 
-def recording(*events, names=EXITS, **capture):
+def recording(*events, names=EXITS, entry=ENTRY, **capture):
     rows = sorted(events, key=lambda row: row[0])
     trace = Trace("test", table(*rows), kernel="6.18.0", event_names=names)
     more = {"end_ns": rows[-1][0], **capture}
-    return interpret(trace, capture_of(**more), [ENTRY], "tree")
+    return interpret(trace, capture_of(**more), [entry], "tree")
 
 
-def started(*events, **capture):
-    return prepare(inputs(recording(*events, **capture), LINUX), LINUX, DEVICE)
+def started(*events, device=DEVICE, **capture):
+    return prepare(inputs(recording(*events, **capture), LINUX), LINUX, device)
 
 
 def missed(at, page, thread=A, cpu=0):
@@ -169,6 +170,21 @@ def test_a_disk_that_is_fast_after_a_rest_only(fast_kib, refused):
     found = [*by_window(start, [0], [of(1e9, 3e8, 7e8)])]
     assert [one.unusable for one in found] == [True] * refused
     assert not refused or "39 KiB at full speed after a rest" in found[0].text
+
+
+@pytest.mark.parametrize("extents", [None, [Extent(0, 4096, 64 * 4096, written=True)]])
+def test_files_at_unknown_places_of_a_disk_that_seeks(extents):
+    entry = msgspec.structs.replace(ENTRY, extents=extents)
+    start = started(*missed(1000, 3), entry=entry, device=Stateful(1000, 10, seek_ns_per_root=50))
+    places = [text for text in texts(of_run(start, 1.0)) if "the places of" in text]
+    assert places == (
+        []
+        if extents
+        else [
+            "the disk seeks, and the places of 1 of 1 file are unknown: a seek to one counts as "
+            "one over no distance"
+        ]
+    )
 
 
 def test_reads_of_others_that_delay_the_start():
