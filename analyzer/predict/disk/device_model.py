@@ -93,7 +93,7 @@ def read_part(name_or_file: StrPath) -> StoragePart:
     from foreread.boards.base.toml_document import parse_toml, read_toml  # noqa: PLC0415
     from foreread.boards.disks import costly_kinds  # noqa: PLC0415
     from foreread.boards.parts import published_parts  # noqa: PLC0415
-    from foreread.boards.profile import ProfileError, load_profile  # noqa: PLC0415
+    from foreread.boards.profile import ProfileError, builtin_names, load_profile  # noqa: PLC0415
 
     path, name = Path(name_or_file), str(name_or_file)
     if not path.is_file():
@@ -103,7 +103,13 @@ def read_part(name_or_file: StrPath) -> StoragePart:
         part = published_parts().get(name)
         if part is not None:
             return StoragePart(name, f"{part.title}: {part.source}", part.cost())
-        return _of_profile(load_profile(name), name)
+        if name in builtin_names():
+            return _of_profile(load_profile(name), name)
+        raise DeviceModelError(
+            f"no file and no storage part is called {name!r}",
+            f"choose from {', '.join((*costly_kinds(), *published_parts()))}, a board of `foreread "
+            "boards list`, or the file of `foreread calibrate -o FILE DEVICE`",
+        )
     try:
         table = parse_toml(read_toml(path, _BY_HAND))
         if "kind" not in table and ("storage" in table or "schema" in table):

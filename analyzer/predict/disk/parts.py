@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from foreread.analyzer.predict.disk.device_model import (
     DeviceModelError,
@@ -32,18 +31,7 @@ def library() -> list[StoragePart]:
 
 def parts_named(names: Iterable[str]) -> list[StoragePart]:
     """Return the parts of these names and files, each once; raises DeviceModelError."""
-    parts = [_named(name) for name in dict.fromkeys(names)]
+    parts = [read_part(name) for name in dict.fromkeys(names)]
     if len(parts) > MOST:
         raise DeviceModelError(f"{len(parts)} parts are too many", f"give at most {MOST}")
     return parts
-
-
-def _named(name: str) -> StoragePart:
-    named = (costly_kinds(), published_parts(), builtin_names())
-    if any(name in names for names in named) or Path(name).is_file():
-        return read_part(name)
-    known = ",".join(part.name for part in library())
-    raise DeviceModelError(
-        f"no storage part is called {name!r}",
-        f"choose from --boards {known}, or give the file of `foreread calibrate -o FILE DEVICE`",
-    )
