@@ -24,13 +24,16 @@ from foreread.tracer.doctor.tunable import Finding
 _NAME = "memory of the start"
 
 
-def with_start(diagnosis: Diagnosis, capture: Path) -> Diagnosis:
-    """Return a diagnosis with a finding on the memory that the start of a capture needs.
+def predicted_start(capture: Path) -> Prediction:
+    """Return the prediction of the start in a capture; raises as ``load`` and ``Question``."""
+    return Question().predicted(load(capture))
+
+
+def with_start(diagnosis: Diagnosis, prediction: Prediction, capture: Path) -> Diagnosis:
+    """Return a diagnosis with a finding on the memory that the predicted start of a capture needs.
 
     The window is that of the verdict, or the fastest one where the verdict has none.
-    Raises as ``load`` and ``Question.predicted``.
     """
-    prediction = Question().predicted(load(capture))
     finding = _finding(prediction, diagnosis.available_kib, shlex.quote(str(capture)))
     return replace(diagnosis, findings=[*diagnosis.findings, finding])
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from foreread.boards.base.printable import printable
@@ -73,19 +75,25 @@ def run(args: argparse.Namespace) -> int:
         return _judge(args)
     if args.folder is not None or args.profile is not None or args.wait:
         raise UsageError("--folder, --profile and --wait are for --judge")
+    with_start = _start_of(args.capture)
     with open_target(args.target, identity=args.identity, tell=tell) as target:
         restored = _restored(args, target) if args.restore else []
-        diagnosis = diagnose(target)
-    if args.capture is not None:
-        # Most calls are about no start, and predict nothing.
-        from foreread.machine.start_memory import with_start  # noqa: PLC0415
-
-        diagnosis = with_start(diagnosis, args.capture)
+        diagnosis = with_start(diagnose(target))
     if args.json:
         print(_document(diagnosis, restored).to_json())
     else:
         print("\n".join([*_restored_text(restored, args.restore), *_text(diagnosis)]))
     return 0 if diagnosis.can_record else 1
+
+
+def _start_of(capture: Path | None) -> Callable[[Diagnosis], Diagnosis]:
+    """Return what adds the start of a capture to a diagnosis; without a capture, nothing."""
+    if capture is None:
+        return lambda diagnosis: diagnosis
+    # Most calls are about no start, and predict nothing.
+    from foreread.machine.start_memory import predicted_start, with_start  # noqa: PLC0415
+
+    return partial(with_start, prediction=predicted_start(capture), capture=capture)
 
 
 def _check_profile(args: argparse.Namespace) -> None:
