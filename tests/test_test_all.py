@@ -73,6 +73,15 @@ def test_parts_run_side_by_side(run, tree, monkeypatch, other, processors):
     assert (status, [line[:2] for line in lines]) == (0, [["unit", "passed"], [other, "passed"]])
 
 
+def test_a_fresh_machine_runs_alone(run, tree):
+    commands = {
+        "fresh-a": ("sh", "-c", "[ -e done ]"),
+        "unit": ("sh", "-c", "sleep 0.3; touch done"),
+    }
+    (tree / ".gitignore").write_text("out/\ndone\n")
+    assert run(commands=commands)[0] == 0
+
+
 def test_a_failed_part_stops_no_other_and_fails_the_whole(run):
     assert run() == (1, [UNIT, FAILED, PASSED, SKIPPED])
 

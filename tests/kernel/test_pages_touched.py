@@ -32,7 +32,7 @@ COPY = f"""mkdir -p {ROOT}/usr/bin && cd {ROOT} && cp -a /lib /{SAMPLE} . && cp 
     cp -a /usr/bin/madplay usr/bin && {{ [ ! -d /lib64 ] || cp -a /lib64 .; }} && sync"""
 PLAY = ["chroot", ROOT, "/usr/bin/madplay", "-Q", "-o", "null:", "-t", "1", f"/{SAMPLE}"]
 FAULT_AROUND = "/sys/kernel/debug/fault_around_bytes"
-BTF = {"x86_64", "arm64"}  # the boards whose kernels have it
+BTF = {"x86_64", "arm64", "arm64-16k", "riscv64"}  # the boards whose kernels have it
 
 
 def tell(capsys, text):
