@@ -35,29 +35,29 @@ def _all_files() -> list[str]:
 
 def anchors(text: str) -> set[str]:
     """Return the anchors that the headings of a page get: lower case, blanks as hyphens."""
-    found: set[str] = set()
+    names: set[str] = set()
     for heading in HEADING.findall(FENCE.sub("", text)):
         slug = re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
         again = 0
-        while (name := slug if not again else f"{slug}-{again}") in found:
+        while (name := slug if not again else f"{slug}-{again}") in names:
             again += 1
-        found.add(name)
-    return found
+        names.add(name)
+    return names
 
 
 def broken_links(name: str, text: str) -> list[str]:
     """Return a line for each link of the page that leads to no file or to no heading."""
-    found = []
+    errors = []
     for target in LINK.findall(CODE.sub("", FENCE.sub("", text))):
         if re.match(r"[a-z]+:", target):
             continue
         path, _, anchor = target.partition("#")
         page = (ROOT / name).parent / path if path else ROOT / name
         if not page.exists():
-            found.append(f"{name}: no such file: {target}")
+            errors.append(f"{name}: no such file: {target}")
         elif anchor and page.suffix == ".md" and anchor not in anchors(page.read_text()):
-            found.append(f"{name}: no such heading: {target}")
-    return found
+            errors.append(f"{name}: no such heading: {target}")
+    return errors
 
 
 def missing_pages(name: str, text: str) -> list[str]:
@@ -68,7 +68,7 @@ def missing_pages(name: str, text: str) -> list[str]:
 
 def main() -> int:
     """Print what is broken; return 1 if anything is."""
-    found = []
+    errors = []
     for name in tracked():
         if name in UNCHECKED:
             continue
@@ -76,10 +76,10 @@ def main() -> int:
             text = (ROOT / name).read_text()
         except UnicodeDecodeError:
             continue
-        found += broken_links(name, text) if name.endswith(".md") else []
-        found += missing_pages(name, text)
-    print("\n".join(found), end="\n" if found else "")
-    return 1 if found else 0
+        errors += broken_links(name, text) if name.endswith(".md") else []
+        errors += missing_pages(name, text)
+    print("\n".join(errors), end="\n" if errors else "")
+    return 1 if errors else 0
 
 
 if __name__ == "__main__":

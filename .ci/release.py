@@ -23,39 +23,39 @@ DEBIAN = re.compile(r"^foreread \((\S+)\) .*?^ -- .*?>  (.*?)$", re.MULTILINE | 
 
 def version(root: Path) -> str:
     """Return the version of the package."""
-    found = re.search(r'^VERSION = "(.+)"$', (root / "foreread/version.py").read_text(), re.M)
-    return found[1] if found else "no VERSION in foreread/version.py"
+    match = re.search(r'^VERSION = "(.+)"$', (root / "foreread/version.py").read_text(), re.M)
+    return match[1] if match else "no VERSION in foreread/version.py"
 
 
 def newest(root: Path) -> tuple[str, str]:
     """Return version and day (YYYY-MM-DD) of the newest entry of CHANGELOG.md."""
-    found = HEADING.search((root / "CHANGELOG.md").read_text(encoding="utf-8"))
-    return (found[1], found[2]) if found else ("no heading", "")
+    match = HEADING.search((root / "CHANGELOG.md").read_text(encoding="utf-8"))
+    return (match[1], match[2]) if match else ("no heading", "")
 
 
 def newest_of_debian(root: Path) -> tuple[str, str]:
     """Return version and day (YYYY-MM-DD) of the newest entry of debian/changelog."""
-    found = DEBIAN.search((root / "debian/changelog").read_text(encoding="utf-8"))
-    if not found:
+    match = DEBIAN.search((root / "debian/changelog").read_text(encoding="utf-8"))
+    if not match:
         return "no entry", ""
-    return found[1], parsedate_to_datetime(found[2]).date().isoformat()
+    return match[1], parsedate_to_datetime(match[2]).date().isoformat()
 
 
 def differences(root: Path) -> list[str]:
     """Return what disagrees, one line each."""
     right = version(root)
     written = {"CHANGELOG.md": newest(root), "debian/changelog": newest_of_debian(root)}
-    found = [
+    lines = [
         f"{name} has {other}, foreread/version.py has {right}"
         for name, (other, _) in written.items()
         if other != right
     ]
     days = {name: day for name, (_, day) in written.items()}
     if not re.fullmatch(r"\d{4}-\d\d-\d\d", days["CHANGELOG.md"]):
-        found.append(f"CHANGELOG.md gives no day of release: {days['CHANGELOG.md']}")
+        lines.append(f"CHANGELOG.md gives no day of release: {days['CHANGELOG.md']}")
     elif len(set(days.values())) > 1:
-        found.append("days of release differ: " + ", ".join(f"{n} {d}" for n, d in days.items()))
-    return found
+        lines.append("days of release differ: " + ", ".join(f"{n} {d}" for n, d in days.items()))
+    return lines
 
 
 def untagged(root: Path) -> list[str]:
@@ -92,9 +92,9 @@ def main(command: str, folder: str = "") -> int:
     if command == "date":
         print(day_of_release(root))
         return 0
-    found = differences(root) + (untagged(root) if command == "tagged" else [])
-    print("\n".join(found) or f"release {version(root)}: everything agrees")
-    return int(bool(found))
+    lines = differences(root) + (untagged(root) if command == "tagged" else [])
+    print("\n".join(lines) or f"release {version(root)}: everything agrees")
+    return int(bool(lines))
 
 
 if __name__ == "__main__":

@@ -143,7 +143,7 @@ def _allowed(path: str, line: str, piece: str, match: re.Match[str]) -> bool:
     if any(path == file and (words in line or words in piece) for file, words in ALLOWED):
         return True
     near = BEHIND.finditer(piece, max(0, match.start() - 40), match.end() + 30)
-    return any(one.start() <= match.start() and match.end() <= one.end() for one in near)
+    return any(phrase.start() <= match.start() and match.end() <= phrase.end() for phrase in near)
 
 
 def unused_exceptions(texts: dict[str, str]) -> Iterator[tuple[str, str]]:

@@ -42,12 +42,12 @@ def orders() -> dict[str, Layers]:
     }
 
 
-def box_of(package: str, found: dict[str, Layers]) -> Box:
+def box_of(package: str, layers_by_package: dict[str, Layers]) -> Box:
     """Return the box of a package with the boxes of its rooms."""
     rows = []
-    for layer in found.get(package, ()):
+    for layer in layers_by_package.get(package, ()):
         names = layer if len(layer) < MANY else (f"{len(layer)} modules",)
-        rows.append(tuple(box_of(f"{package}.{name}", found) for name in names))
+        rows.append(tuple(box_of(f"{package}.{name}", layers_by_package) for name in names))
     return Box(package.rpartition(".")[2], tuple(rows))
 
 

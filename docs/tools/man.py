@@ -21,12 +21,12 @@ FILES = (
 
 def pages() -> dict[str, str]:
     """Return the text of each page by file name: ``foreread-record.1``."""
-    found = manuals()
-    names = [manual.page for manual in found.values()]
-    return {f"{manual.page}.1": page(manual, names, found) for manual in found.values()}
+    by_name = manuals()
+    names = [manual.page for manual in by_name.values()]
+    return {f"{manual.page}.1": page(manual, names, by_name) for manual in by_name.values()}
 
 
-def page(manual: Manual, names: list[str], found: dict[str, Manual]) -> str:
+def page(manual: Manual, names: list[str], by_name: dict[str, Manual]) -> str:
     """Return one man page in the man(7) macros."""
     lines = [
         '.\\" Generated from the parsers of foreread/cli.',
@@ -39,7 +39,7 @@ def page(manual: Manual, names: list[str], found: dict[str, Manual]) -> str:
         ".SH DESCRIPTION",
         escape(f"{manual.summary[:1].upper()}{manual.summary[1:]}."),
         *(line for group in manual.groups for line in _group(group)),
-        *_commands([found[name] for name in manual.commands]),
+        *_commands([by_name[name] for name in manual.commands]),
         ".SH EXIT STATUS",
         *(line for term, text in EXIT_STATUS for line in _entry(term, text)),
     ]
