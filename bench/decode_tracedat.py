@@ -93,15 +93,15 @@ def wanted() -> str:
 def compile_peer(directory: Path) -> Path:
     peer = directory / "tracecmd_peer"
     (directory / "wanted.h").write_text(wanted())
-    found = subprocess.run(
+    pkg_config = subprocess.run(
         ["pkg-config", "--cflags", "--libs", "libtracecmd"],
         check=False,
         capture_output=True,
         text=True,
     )
-    if found.returncode != 0:
+    if pkg_config.returncode != 0:
         sys.exit("the peer needs libtracecmd; on Debian: apt-get install libtracecmd-dev")
-    flags = found.stdout.split()
+    flags = pkg_config.stdout.split()
     subprocess.run(["cc", "-O3", f"-I{directory}", str(PEER), "-o", str(peer), *flags], check=True)
     return peer
 

@@ -65,15 +65,15 @@ def analysed(captures: Path, store: Path, **options: Any) -> dict[str, Any]:
         while process.poll() is None:
             peaks.look(process.pid)
             time.sleep(1)
-        found = json.loads(process.stdout.read()) if process.stdout else {}
+        figures = json.loads(process.stdout.read()) if process.stdout else {}
     seconds = time.monotonic() - began
     return {
-        "workers": found["workers"],
-        "captures": found["analysed"],
-        "errors": found["errors"],
+        "workers": figures["workers"],
+        "captures": figures["analysed"],
+        "errors": figures["errors"],
         "seconds": round(seconds, 2),
-        "captures_per_second": round(found["analysed"] / seconds, 3),
-        "captures_per_cpu_second": round(found["analysed"] / found["cpu_seconds"], 3),
+        "captures_per_second": round(figures["analysed"] / seconds, 3),
+        "captures_per_cpu_second": round(figures["analysed"] / figures["cpu_seconds"], 3),
         "peak_mib": peaks.mib,
     }
 
@@ -94,7 +94,7 @@ class Peaks:
                 if kind := self._kind(place, driver):
                     lines = (place / "status").read_text().splitlines()
                     peak = next(
-                        (int(one.split()[1]) for one in lines if one.startswith("VmHWM")), 0
+                        (int(line.split()[1]) for line in lines if line.startswith("VmHWM")), 0
                     )
                     self.mib[kind] = max(self.mib.get(kind, 0), peak >> 10)
 
@@ -147,13 +147,13 @@ def runs(captures: Path, workers: int, dask: bool, folder: Path) -> Iterator[dic
         with held_to(number), contextlib.ExitStack() as stack:
             if dask:
                 made = stack.enter_context(cluster(folder, number))
-                found = analysed(captures, store, dask=made.address)
+                figures = analysed(captures, store, dask=made.address)
             else:
-                found = analysed(captures, store, jobs=number)
+                figures = analysed(captures, store, jobs=number)
         whole = cpu_seconds() - before  # of driver, scheduler and workers, too
-        rate = round(found["captures"] / whole, 3)
-        share = round(found["captures"] / found["captures_per_cpu_second"] / whole, 3)
-        yield found | {"captures_per_cpu_second_of_all": rate, "analysis_share_of_cpu": share}
+        rate = round(figures["captures"] / whole, 3)
+        share = round(figures["captures"] / figures["captures_per_cpu_second"] / whole, 3)
+        yield figures | {"captures_per_cpu_second_of_all": rate, "analysis_share_of_cpu": share}
 
 
 def main() -> None:
@@ -167,16 +167,18 @@ def main() -> None:
         make(folder / "captures", args.captures)
         load_before = os.getloadavg()
         alone = peer(folder / "captures")
-        found = list(runs(folder / "captures", args.workers, args.dask, folder))
-        one, most = found[0], found[-1]
-        efficiency = one["seconds"] / most["seconds"] / most["workers"] * one["workers"]
+        figures = list(runs(folder / "captures", args.workers, args.dask, folder))
+        serial, parallel = figures[0], figures[-1]
+        efficiency = (
+            serial["seconds"] / parallel["seconds"] / parallel["workers"] * serial["workers"]
+        )
         result = {
             "engine": "dask" if args.dask else "local",
             "processors": len(os.sched_getaffinity(0)),
             "load_before": [round(each, 2) for each in load_before],
             "load_after": [round(each, 2) for each in os.getloadavg()],
             "peer": alone,
-            "runs": found,
+            "runs": figures,
             "efficiency": round(efficiency, 3),
         }
         print(json.dumps(result, indent=1))

@@ -86,7 +86,8 @@ def columns(values: dict[str, str], kind: str) -> str:
     """Return the columns of a store as SQL."""
     known = {"row": f"'{kind}'", **values}
     return ", ".join(
-        f"CAST({known.get(one.name, 'NULL')} AS {one.kind}) AS {one.name}" for one in COLUMNS
+        f"CAST({known.get(column.name, 'NULL')} AS {column.kind}) AS {column.name}"
+        for column in COLUMNS
     )
 
 

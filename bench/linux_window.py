@@ -44,11 +44,11 @@ def repeated(program: Program, times: int) -> Program:
     rows = (len(program.handles), len(program.mappings), len(program.files))
     operations, mappings, handles = [], [], []
     for at in range(times):
-        one = program.operations.copy()
-        direct = np.isin(one["op"], (Op.SINGLE, Op.PRESENT))
-        one["handle"] += np.where(direct, at * rows[2], at * rows[0]).astype(np.uint32)
-        one["mapping"] += np.uint32(at * rows[1])
-        operations.append(one)
+        own_operations = program.operations.copy()
+        direct = np.isin(own_operations["op"], (Op.SINGLE, Op.PRESENT))
+        own_operations["handle"] += np.where(direct, at * rows[2], at * rows[0]).astype(np.uint32)
+        own_operations["mapping"] += np.uint32(at * rows[1])
+        operations.append(own_operations)
         mapped = program.mappings.copy()
         mapped["handle"] += np.uint32(at * rows[0])
         mappings.append(mapped)
@@ -72,23 +72,25 @@ def timed(emulation: Emulation, windows: list[int], repeat: int) -> tuple[float,
     return statistics.median(seconds), statistics.median(cpu_seconds)
 
 
-def peer(taken: Inputs, rules: Rules) -> float:
+def peer(start_inputs: Inputs, rules: Rules) -> float:
     """Return the speed of the plain Python on the capture itself."""
     start = time.perf_counter()
     for window in PEER_WINDOWS:
-        emulate(taken.program, rules, window, taken.machine(0)[0])
+        emulate(start_inputs.program, rules, window, start_inputs.machine(0)[0])
     seconds = time.perf_counter() - start
-    return len(taken.program.operations) * len(PEER_WINDOWS) / seconds
+    return len(start_inputs.program.operations) * len(PEER_WINDOWS) / seconds
 
 
-def replays(taken: Inputs, rules: Rules, repeat: int) -> dict[str, float]:
+def replays(start_inputs: Inputs, rules: Rules, repeat: int) -> dict[str, float]:
     """Return seconds of the timed replay, of the core (median) and of the plain Python."""
-    count = len(taken.program.operations)
+    count = len(start_inputs.program.operations)
     steps = np.zeros(count, STEP)
     steps["operation"], steps["cpu_ns"] = np.arange(count), 20_000
     steps["waits_for"] = steps["woken_by"] = -1
-    machine, limits = taken.machine(0)
-    run = Run(taken.program, steps, 0.0, rules, machine, limits, Layout(taken.extents))
+    machine, limits = start_inputs.machine(0)
+    run = Run(
+        start_inputs.program, steps, 0.0, rules, machine, limits, Layout(start_inputs.extents)
+    )
     device, cpu = FixedCost(1e6, 5e4), CpuCost(60_000, 1_000)
     seconds = []
     for _ in range(repeat):
@@ -113,12 +115,12 @@ def main() -> None:
     parser.add_argument("--kernel", default="6.18")
     args = parser.parse_args()
     version = version_of(args.kernel)
-    taken = inputs(load(CAPTURE), version)
-    times = -(-args.accesses // len(taken.program.operations))
-    program = repeated(taken.program, times)
+    start_inputs = inputs(load(CAPTURE), version)
+    times = -(-args.accesses // len(start_inputs.program.operations))
+    program = repeated(start_inputs.program, times)
     group = np.zeros(len(program.files), np.uint32)
-    machine, limits = taken.machine(0)
-    extents = np.zeros(0, taken.extents.dtype)
+    machine, limits = start_inputs.machine(0)
+    extents = np.zeros(0, start_inputs.extents.dtype)
     emulation = Emulation(program, rules_for(version), machine, limits, extents, group)
     windows = np.linspace(0, args.largest, args.windows).astype(int).tolist()
     result: dict[str, Any] = {
@@ -128,8 +130,8 @@ def main() -> None:
         "machine": platform.machine(),
         "load": os.getloadavg()[0],
     }
-    result["plain_python_access_windows_per_s"] = peer(taken, rules_for(version))
-    result["timed"] = replays(taken, rules_for(version), args.repeat)
+    result["plain_python_access_windows_per_s"] = peer(start_inputs, rules_for(version))
+    result["timed"] = replays(start_inputs, rules_for(version), args.repeat)
     everywhere = os.sched_getaffinity(0)
     for name, cpus in (("all_cpus", everywhere), ("one_cpu", {min(everywhere)})):
         os.sched_setaffinity(0, cpus)

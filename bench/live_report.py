@@ -130,8 +130,8 @@ def _accessed(accesses: int) -> tuple[Ints, Ints, Ints]:
         order = np.arange(pages[file])
         if file % 3 == 0:
             order = rng.permutation(order[: len(order) // 4 * 4].reshape(-1, 4)).ravel()
-        taken = order[: max(int(len(order) * rng.uniform(0.5, 1.0)), 1)]
-        parts.append(np.column_stack((np.full(len(taken), file), taken)))
+        accessed_pages = order[: max(int(len(order) * rng.uniform(0.5, 1.0)), 1)]
+        parts.append(np.column_stack((np.full(len(accessed_pages), file), accessed_pages)))
     rows = np.concatenate(parts)[:accesses]
     late = rng.random(len(rows)) < 0.2
     file, page = np.concatenate((rows[~late], rows[late])).T
@@ -159,14 +159,14 @@ def measured(browser: Browser, page: Path) -> dict[str, Any]:
         browser.run(MOVE, step)
         wait_until(lambda: _idle(browser))
     moved = browser.run(MEASURES)
-    asked = [browser.run(ASKED, window)["took"] for window in (8, 32, 128, 512)]
+    worker_ms = [browser.run(ASKED, window)["took"] for window in (8, 32, 128, 512)]
     redrawn = [browser.run(REDRAWN) for _ in range(10)]
     return {
         "page_bytes": page.stat().st_size,
         "accesses": browser.run("return foreread.meta.tables.accesses.rows"),
         "operations": browser.run("return foreread.meta.tables.operations.rows"),
         "numbers_ms": _spread(moved["shown"]),
-        "worker_ms": _spread(asked),
+        "worker_ms": _spread(worker_ms),
         "map_changed_ms": _spread(moved["changed"]),
         "map_ms": _spread([whole for whole, _ in redrawn]),
         "draw_ms": _spread([took for _, took in redrawn]),

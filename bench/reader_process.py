@@ -49,7 +49,7 @@ HOW = ("same", "fork", "spawn")
 
 def measured(capture: Path, repeat: int) -> dict[str, dict[str, float]]:
     """Return the medians of each way to read a capture's directory."""
-    found: dict[str, list[dict[str, float]]] = {how: [] for how in HOW}
+    runs: dict[str, list[dict[str, float]]] = {how: [] for how in HOW}
     for _ in range(repeat):
         for how in HOW:
             done = subprocess.run(
@@ -58,10 +58,10 @@ def measured(capture: Path, repeat: int) -> dict[str, dict[str, float]]:
                 capture_output=True,
                 cwd=Path(__file__).resolve().parent.parent,
             )
-            found[how].append(json.loads(done.stdout))
+            runs[how].append(json.loads(done.stdout))
     return {
         how: {name: round(median(row[name] for row in rows), 3) for name in rows[0]}
-        for how, rows in found.items()
+        for how, rows in runs.items()
     }
 
 
