@@ -75,7 +75,7 @@ def recover(names: list[str], owner: str) -> None:
     while is_alive(owner) and time.monotonic() < until:
         time.sleep(0.02)
     failed = None
-    for module, _, name in (one.partition(":") for one in names):
+    for module, _, name in (full_name.partition(":") for full_name in names):
         try:
             getattr(import_module(module), name)()
         except Exception as error:
@@ -158,12 +158,12 @@ def _start() -> None:
 
 def _inherited() -> list[int]:
     """Return the descriptors that a program would inherit: locks, pipes that others read."""
-    found = []
+    descriptors = []
     for descriptor in (int(entry.name) for entry in Path("/proc/self/fd").iterdir()):
         with suppress(OSError):  # the folder's own
             if descriptor > 2 and os.get_inheritable(descriptor):
-                found.append(descriptor)
-    return found
+                descriptors.append(descriptor)
+    return descriptors
 
 
 def _stop() -> None:

@@ -94,9 +94,9 @@ def _read(note: Path) -> dict[str, Any]:
     """Return the content of a note; empty if a crash cut it short."""
     with suppress(OSError, ValueError):
         with note.open("rb") as file:
-            found = json.loads(file.read(_LONGEST_BYTES))
-        if isinstance(found, dict):
-            return found
+            content = json.loads(file.read(_LONGEST_BYTES))
+        if isinstance(content, dict):
+            return content
     return {}
 
 
