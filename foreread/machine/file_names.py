@@ -95,7 +95,7 @@ class FileNames:
         The search is ended when it has found everything, when it takes too long, and when more
         inodes of its file system wait than it looks for: one walk then looks for all of them.
         """
-        over, paths = self._top.found(self._within_s)
+        over, paths = self._top.poll_search(self._within_s)
         self._take(paths)
         if over:
             return True

@@ -29,7 +29,7 @@ class Target:
         self.searches.append((roots, inodes))
         self._asked = 0
 
-    def found(self, within_s):
+    def poll_search(self, within_s):
         self._asked += 1
         return self._asked >= self._answers, list(self._found)
 

@@ -52,16 +52,16 @@ def group_folder(
 class GroupWatch:
     """Sees in which cgroup a command runs: a wrapper may join one and has exited when the run ends.
 
-    ``found`` is the last one seen, empty if it is ours.
+    ``group`` is the last one seen, empty if it is ours.
     """
 
     def __init__(self, pid: int, controller: Controller) -> None:
         self._pid, self._controller = pid, controller
         self._own = group_of(os.getpid(), controller)
-        self.found = ""
+        self.group = ""
 
     def look(self) -> None:
         """Look once."""
         group = group_of(self._pid, self._controller)
         if group is not None:
-            self.found = "" if group == self._own else group
+            self.group = "" if group == self._own else group

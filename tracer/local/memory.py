@@ -103,12 +103,12 @@ def _with_children(pids: set[int]) -> set[int]:
 
 
 def _children(pid: int) -> list[int]:
-    found: list[int] = []
+    pids: list[int] = []
     with suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
             with suppress(OSError):
-                found += map(int, _bytes(f"{task}/children").split())
-    return found
+                pids += map(int, _bytes(f"{task}/children").split())
+    return pids
 
 
 def _words(pid: int) -> bytes:

@@ -119,7 +119,7 @@ def _released(
             cgroups=repeat.cgroups(),
             memory=memory_of(memory_facts),
             notes=[*exit_notes(ended), *living_notes(over.by, len(living), options)],
-            group=groups.found if groups else "",
+            group=groups.group if groups else "",
         )
         keep = options.keep_running
         return run

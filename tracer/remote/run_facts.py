@@ -42,7 +42,7 @@ class Setting:
     """
 
     before: dict[str, str]
-    taken: dict[str, str]
+    accepted: dict[str, str]
     in_force: dict[str, str]
     refused: dict[str, str]
     restored: list[Restored]
@@ -52,10 +52,10 @@ class Setting:
     def parse(cls, lines: Lines) -> Setting:
         """Read the facts of a run, by key; raises ValueError."""
         unset = [_three(line) for line in lines["unset"]]
-        taken = [_three(line) for line in lines["knob"]]
+        accepted = [_three(line) for line in lines["knob"]]
         return cls(
-            before={knob: old for knob, old, _ in [*unset, *taken]},
-            taken={knob: value for knob, _, value in taken},
+            before={knob: old for knob, old, _ in [*unset, *accepted]},
+            accepted={knob: value for knob, _, value in accepted},
             in_force=dict(map(_two, lines["now"])),
             refused={knob: why for knob, _, why in unset},
             restored=[Restored(*_three(x)) for x in lines["leftover"] + lines["restored"]],

@@ -136,7 +136,7 @@ class Top:
         self._found_bytes = 0
         self._job.ask("begin_search", *roots, "-xdev", *terms, step=step, within_s=within_s)
 
-    def found(self, within_s: float) -> tuple[bool, list[tuple[int, str]]]:
+    def poll_search(self, within_s: float) -> tuple[bool, list[tuple[int, str]]]:
         """Return whether the search is over, and the inodes and paths found since the last call."""
         words = ("found", str(self._found_bytes))
         answer = self._job.raw(*words, step="reading names of files", within_s=within_s).stdout

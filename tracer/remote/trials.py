@@ -232,10 +232,10 @@ class TargetTrials:
         lines = by_key(run.facts)
         with making_sense("reading its settings"):
             setting = Setting.parse(lines)
-        others = overridden(trial.settings, setting.taken, self.page_bytes)
+        others = overridden(trial.settings, setting.accepted, self.page_bytes)
         if changed := (*others, *setting.changed):
             return Outcome("contended", notes=_unrestored(setting), changed=changed)
-        away = displaced(setting.taken, setting.in_force)
+        away = displaced(setting.accepted, setting.in_force)
         if refused := setting.refused | away:
             notes = (
                 *lines["note"],

@@ -19,15 +19,15 @@ from foreread.tracer.runs.knobs import is_scheduler
 
 @dataclass(frozen=True)
 class Change:
-    """A knob that another program has set; ``found`` is empty if the knob is gone."""
+    """A knob that another program has set; ``actual`` is empty if the knob is gone."""
 
     knob: str
     expected: str
-    found: str
+    actual: str
 
     def __str__(self) -> str:
         """Return the change in words."""
-        done = f"set {self.knob} to {self.found}" if self.found else f"removed {self.knob}"
+        done = f"set {self.knob} to {self.actual}" if self.actual else f"removed {self.knob}"
         return f"another program {done} during a run that needs {self.expected}"
 
 
