@@ -91,16 +91,16 @@ def _lines(text: str) -> list[str]:
 
 
 def _in_c(source: Path, text: str, call: Call, pattern: Pattern) -> _Addition:
-    code = _COMMENT_OR_TEXT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    code = _COMMENT_OR_TEXT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     calls = [*re.finditer(rf"(?<![\w.>])(?:{_IN_C[call]})\s*\(", code)]
     begins = [0, *accumulate(len(line) for line in _lines(code))]
-    numbers = [code.count("\n", 0, found.start()) + 1 for found in calls]
+    numbers = [code.count("\n", 0, match.start()) + 1 for match in calls]
     if len(calls) != 1:
         raise _undecided(source, call, numbers)
-    (found,), (number,) = calls, numbers
+    (match,), (number,) = calls, numbers
     line = begins[number - 1]
-    assigned = re.fullmatch(rf"{_TARGET}[ \t]*=[ \t]*{_CAST}", code[line : found.start()])
-    end = _closing(code, found.end())
+    assigned = re.fullmatch(rf"{_TARGET}[ \t]*=[ \t]*{_CAST}", code[line : match.start()])
+    end = _closing(code, match.end())
     before = code[:line].rstrip()[-1:]
     if assigned is None or end is None or code[end + 1 :].lstrip()[:1] != ";":
         raise _undecided(source, call, numbers)
@@ -113,7 +113,7 @@ def _in_c(source: Path, text: str, call: Call, pattern: Pattern) -> _Addition:
     if call == "fadvise":
         added = f"(void)posix_fadvise({name}, 0, 0, {constant});"
     else:
-        length = " ".join(_arguments(text[found.end() : end], code[found.end() : end])[1].split())
+        length = " ".join(_arguments(text[match.end() : end], code[match.end() : end])[1].split())
         added = f"(void)madvise({name}, {length}, {constant});"
     return _Addition(after, f"{indent}{added}\n")
 

@@ -126,8 +126,8 @@ class Bench:
         Advice that both have errs by the same in both.
         """
         shared = {offer for offer in chosen & than if offer.kind == "access"}
-        one, other = (self._unexplained(chosen, shared), self._unexplained(than, shared))
-        return float(np.hypot(one, other))
+        of_chosen, of_than = (self._unexplained(chosen, shared), self._unexplained(than, shared))
+        return float(np.hypot(of_chosen, of_than))
 
     def _unexplained(self, chosen: Chosen, shared: set[Offer]) -> float:
         """Return the standard deviation of the seconds that the draws do not explain."""

@@ -16,7 +16,7 @@ from foreread.analyzer.advise.variant import Replayed, Variant
 from foreread.analyzer.ingest.arguments import StrPath
 from foreread.analyzer.ingest.tables import Array
 from foreread.analyzer.layout.compared import (
-    Asked,
+    LayoutQuestion,
     image_sizes,
     layouts_of,
     stored_bytes,
@@ -121,7 +121,7 @@ def _in_other_costs(work: Array, old: CpuCost, new: CpuCost) -> Array:
 
 
 def image_offers(
-    image: StrPath, mountpoint: str | None = None, asked: Asked | None = None
+    image: StrPath, mountpoint: str | None = None, asked: LayoutQuestion | None = None
 ) -> Callable[[Situation], Iterator[Offer | str]]:
     """Return the source of offers to build an image differently; strings are notes.
 
@@ -129,11 +129,13 @@ def image_offers(
     is known. The source raises LayoutError for captures of another image, and ImageError for a file
     that is not one.
     """
-    return partial(_offers, image=Path(image), mountpoint=mountpoint, asked=asked or Asked())
+    return partial(
+        _offers, image=Path(image), mountpoint=mountpoint, question=asked or LayoutQuestion()
+    )
 
 
 def _offers(
-    situation: Situation, image: Path, mountpoint: str | None, asked: Asked
+    situation: Situation, image: Path, mountpoint: str | None, question: LayoutQuestion
 ) -> Iterator[Offer | str]:
     with opened(image) as octets:
         kind = kind_of(octets)
@@ -144,17 +146,19 @@ def _offers(
         starts = [
             on_image(variant.start.recording, tables, mountpoint) for variant in situation.present
         ]
-        support = asked.support([variant.start.recording for variant in situation.present], tables)
-        layouts, notes = layouts_of(tables, _comparable(tables, asked), support)
+        support = question.support(
+            [variant.start.recording for variant in situation.present], tables
+        )
+        layouts, notes = layouts_of(tables, _comparable(tables, question), support)
         yield from notes
         every = [
-            _relaid(situation, plain, start, octets, layouts, asked)
+            _relaid(situation, plain, start, octets, layouts, question)
             for plain, start in zip(situation.present, starts, strict=True)
         ]
     predictable = [at for at in range(len(layouts)) if all(column[at] for column, _ in every)]
     unknown = [
         compressor
-        for compressor in asked.compressors or COMPRESSORS
+        for compressor in question.compressors or COMPRESSORS
         if compressor not in _in(layouts, predictable)
     ]
     if unknown:
@@ -171,16 +175,16 @@ def _offers(
     yield from _best(situation, layouts, predictable, offers)
 
 
-def _comparable(image: SquashfsImage, asked: Asked) -> Asked:
+def _comparable(image: SquashfsImage, question: LayoutQuestion) -> LayoutQuestion:
     """Return what to compare, without compressors of unknown time to unpack."""
     own = image.superblock.compressor
-    wanted = asked.compressors or COMPRESSORS
+    wanted = question.compressors or COMPRESSORS
     timed = tuple(
         compressor
         for compressor in wanted
-        if compressor == own or compressor in (asked.unpacking or {})
+        if compressor == own or compressor in (question.unpacking or {})
     )
-    return replace(asked, compressors=timed or wanted)
+    return replace(question, compressors=timed or wanted)
 
 
 def _in(layouts: Sequence[Layout], rows: Sequence[int]) -> set[str]:
@@ -193,13 +197,13 @@ def _relaid(
     start: OnImage,
     octets: Octets,
     layouts: Sequence[Layout],
-    asked: Asked,
+    question: LayoutQuestion,
 ) -> tuple[list[Relaid | None], list[int]]:
     """Return the start in each layout, None where its seconds are unknown, and the bytes of data.
 
     The first of these bytes are the present image's.
     """
-    unpacking = asked.unpacking or {}
+    unpacking = question.unpacking or {}
     image_cases = cases(start, octets, layouts, order_of([start.start]), situation.now)
     present = next(image_cases)
     timed = timing(start, present, unpacking, plain.start.device)

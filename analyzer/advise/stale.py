@@ -164,12 +164,12 @@ def _places(variant: Variant, stale: Pages) -> tuple[tuple[int, int], ...]:
     """Return the sectors that the list reads for nothing, as (first, number)."""
     run = variant.run
     unit = run.machine.page_size // SECTOR
-    found: list[tuple[int, int]] = []
+    places: list[tuple[int, int]] = []
     for row, pages in stale.items():
         for first, end in _runs(sorted(pages), run.machine.io_pages):
             pieces = run.layout.pieces(row, first * unit, end * unit)
-            found += [(sector, sectors) for _, sector, sectors in pieces if sectors]
-    return tuple(found)
+            places += [(sector, sectors) for _, sector, sectors in pieces if sectors]
+    return tuple(places)
 
 
 def _runs(pages: list[int], most: int) -> Iterable[tuple[int, int]]:

@@ -177,9 +177,9 @@ def _check_contradicted(
             f"keep the present window with --read-ahead-kb {against.present_kb}, or write the "
             "script anyway with --force",
         )
-    for one in stored(capture):
-        if one.proposed_kb == kb:
-            tell(cited(one))
+    for confirmation in stored(capture):
+        if confirmation.proposed_kb == kb:
+            tell(cited(confirmation))
     for warning in (*warnings_of(capture, kb), *_short_of_memory(prediction, kb)):
         tell(f"warning: {warning}")
 

@@ -220,10 +220,10 @@ def _check_one_value_each(plan: ApplyPlan) -> None:
     values: dict[tuple[str, str], set[str]] = {}
     for setting in plan.settings:
         values.setdefault((setting.path, setting.phase), set()).add(setting.value)
-    for (path, _), asked in values.items():
-        if len(asked) > 1:
+    for (path, _), path_values in values.items():
+        if len(path_values) > 1:
             raise ApplyError(
-                f"{path} would get {' and '.join(sorted(asked))}: two disks have this name",
+                f"{path} would get {' and '.join(sorted(path_values))}: two disks have this name",
                 "record again with both disks attached, or give one window: --read-ahead-kb N",
             )
 

@@ -122,10 +122,10 @@ def _after_boot(curve: Curve, capture: Metadata, asked_kb: int | None) -> tuple[
         return asked_kb, "asked for after boot"
     if capture.boot is None:
         return None
-    found = {device.dev: device.read_ahead_kb_before for device in capture.devices}
-    if curve.dev not in found:
+    kb_before = {device.dev: device.read_ahead_kb_before for device in capture.devices}
+    if curve.dev not in kb_before:
         return None
-    return found[curve.dev], "as found: only the boot was recorded"
+    return kb_before[curve.dev], "as found: only the boot was recorded"
 
 
 def _check_numbers(named: Mapping[str, str], curves: Sequence[Curve]) -> None:
@@ -186,9 +186,9 @@ def _places(curve: Curve, capture: Metadata, named: str | None) -> list[Setting]
     """
     if named is not None:
         return [_named(named, capture)]
-    found = deciding(capture, curve.dev)
-    if found:
-        return [_place(stack, capture) for stack in found]
+    stacks = deciding(capture, curve.dev)
+    if stacks:
+        return [_place(stack, capture) for stack in stacks]
     for stack in stacks_of(capture, curve.dev):
         if stack.unknown:
             where = f"the files of {stack.mountpoint} ({stack.file_system})"

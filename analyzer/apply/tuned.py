@@ -94,10 +94,10 @@ def _together(results: Results) -> str:
 def _losses(results: Results, gains: tuple[Gain, ...]) -> tuple[str, ...]:
     """Return what a power cut may lose by the genes that are set."""
     knobs = {gene.name: (gene.knob, *gene.more_knobs) for gene in results.space.genes}
-    found = [
+    losses = [
         loss_of(knob, str(gain.allele), gain.default) for gain in gains for knob in knobs[gain.gene]
     ]
-    return tuple(dict.fromkeys(loss.sentence for loss in found if loss is not None))
+    return tuple(dict.fromkeys(loss.sentence for loss in losses if loss is not None))
 
 
 def _in_order(space: Space, gains: tuple[Gain, ...]) -> list[Gain]:

@@ -172,7 +172,7 @@ def _files(plan: ApplyPlan) -> list[tuple[str, str, int]]:
         plain |= _SYSCTL
     if _tuned_is_enough(plan):
         plain |= _TUNED
-    if any(one.disk and one.knob == _WINDOW for one in plan.settings):
+    if any(setting.disk and setting.knob == _WINDOW for setting in plan.settings):
         plain |= _OF_DISKS
     return [(name, template, 0o755) for name, template in executable.items()] + [
         (name, template, 0o644) for name, template in plain.items()
@@ -273,10 +273,10 @@ def _scripted(settings: tuple[Setting, ...]) -> list[tuple[Setting, str]]:
 def _mounted(settings: list[tuple[Setting, str]]) -> list[tuple[str, str, str]]:
     """Return (knob, mount point or "", value) of the lasting windows that are made by a mount."""
     return [
-        (one.knob, one.knob.removeprefix(window.PREFIX) if by_mount else "", one.value)
-        for one, phase in settings
-        for by_mount in [window.is_window(one.knob)]
-        if phase != "boot" and (by_mount or one.knob.startswith(_BTRFS))
+        (setting.knob, setting.knob.removeprefix(window.PREFIX) if by_mount else "", setting.value)
+        for setting, phase in settings
+        for by_mount in [window.is_window(setting.knob)]
+        if phase != "boot" and (by_mount or setting.knob.startswith(_BTRFS))
     ]
 
 
@@ -295,9 +295,9 @@ def _sysctl_settings(plan: ApplyPlan) -> dict[str, str]:
 
 def _sysfs_settings(settings: list[tuple[Setting, str]]) -> dict[str, str]:
     """Return path below /sys -> lasting value, in the order in which they are to be set."""
-    ordered = sorted(settings, key=lambda one: one[0].phase == "after")
-    lasting = {one.path: one.value for one, _ in ordered}
-    paths = dict.fromkeys(one.path for one, _ in settings)
+    ordered = sorted(settings, key=lambda pair: pair[0].phase == "after")
+    lasting = {setting.path: setting.value for setting, _ in ordered}
+    paths = dict.fromkeys(setting.path for setting, _ in settings)
     return {path: lasting[path] for path in paths if path.startswith("/sys/")}
 
 
@@ -313,9 +313,9 @@ def _tuned_is_enough(plan: ApplyPlan) -> bool:
 
 def _limited(plan: ApplyPlan) -> list[str]:
     """Return the knobs that sysctl.d leaves to the script."""
-    alone = [one.knob for one in plan.settings if one.disk is None]
-    found = [knob for knob in alone if not window.is_window(knob)]
-    return [knob for knob in dict.fromkeys(found) if knobs.knob_of(knob).memory_share]
+    alone = [setting.knob for setting in plan.settings if setting.disk is None]
+    other_knobs = [knob for knob in alone if not window.is_window(knob)]
+    return [knob for knob in dict.fromkeys(other_knobs) if knobs.knob_of(knob).memory_share]
 
 
 def one_line(text: str) -> str:
@@ -354,8 +354,8 @@ def udev_disk(disk: Disk) -> str:
 
 
 def _model_attribute(name: str) -> str:
-    found = (attribute for prefix, attribute in _MODELS.items() if name.startswith(prefix))
-    return next(found, "device/model")
+    attributes = (attribute for prefix, attribute in _MODELS.items() if name.startswith(prefix))
+    return next(attributes, "device/model")
 
 
 @cache

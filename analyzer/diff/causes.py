@@ -58,19 +58,19 @@ def settings_between(old: Side, new: Side) -> Settings:
     Where OLD and NEW have different page sizes, or one of them no kernel's model, the settings are
     not distinguished from the rest.
     """
-    first = _step(old, old.taken, old.version, old.window, old.start)
-    if old.taken is None or new.taken is None or old.version is None or new.version is None:
+    first = _step(old, old.inputs, old.version, old.window, old.start)
+    if old.inputs is None or new.inputs is None or old.version is None or new.version is None:
         return Settings([], first, first)
     if old.recording.page_size != new.recording.page_size:
         return Settings([], first, first)
     causes, last = [], first
     start = old.start if new.start is not None else None
     if old.window != new.window:
-        now = _step(old, old.taken, old.version, new.window, start)
+        now = _step(old, old.inputs, old.version, new.window, start)
         what = f"window: {old.kib:,} to {new.kib:,} KiB ({new.prediction.reference.name})"
         causes.append(_cause("window", what, last, now))
         last = now
-    start_inputs = old.taken
+    start_inputs = old.inputs
     if old.version != new.version:
         start_inputs = inputs(old.recording, new.version)
         start = _under(start, start_inputs, new.version)
@@ -90,7 +90,7 @@ def settings_between(old: Side, new: Side) -> Settings:
 
 def rest_of(settings: Settings, new: Side) -> list[DiffCause]:
     """Return the part of the difference that the application causes: its reads, its computing."""
-    before, after = settings.under_new, _step(new, new.taken, new.version, new.window, new.start)
+    before, after = settings.under_new, _step(new, new.inputs, new.version, new.window, new.start)
     requests, pages = after.requests - before.requests, after.pages - before.pages
     before_run, after_run = before.timed, after.timed
     if before_run is None or after_run is None:

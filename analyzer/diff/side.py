@@ -38,7 +38,7 @@ class ByFile:
 class Side:
     """A recording with its prediction at its own ``window`` (pages).
 
-    ``taken``, ``version`` and ``start`` belong to the kernel's model; ``start`` is None without
+    ``inputs``, ``version`` and ``start`` belong to the kernel's model; ``start`` is None without
     seconds, and all three are None for the fixed window.
     """
 
@@ -46,7 +46,7 @@ class Side:
     prediction: Prediction
     window: int
     by_file: ByFile
-    taken: Inputs | None = None
+    inputs: Inputs | None = None
     version: Version | None = None
     start: Start | None = None
 
@@ -109,7 +109,7 @@ def side_of(
     prediction = predict_by(recording, chosen, predicted_windows, device)
     version = version_of(release_of(prediction.model))
     start = prediction.starts[0] if prediction.starts else None
-    start_inputs = inputs(recording, version) if start is None else start.taken
+    start_inputs = inputs(recording, version) if start is None else start.inputs
     by_file = counts_by_file(start_inputs, version, own)
     return Side(recording, prediction, own, by_file, start_inputs, version, start)
 

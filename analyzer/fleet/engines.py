@@ -150,10 +150,10 @@ class DaskEngine:
             self._client.close(timeout=_CONNECT_S)
 
     def _threads(self) -> int:
-        found: dict[str, int] = {}
+        threads_by_worker: dict[str, int] = {}
         with suppress(OSError, TimeoutError):
-            found = self._client.nthreads()
-        return sum(found.values())
+            threads_by_worker = self._client.nthreads()
+        return sum(threads_by_worker.values())
 
     def _lost(self) -> FleetError:
         return FleetError(
@@ -162,11 +162,11 @@ class DaskEngine:
         )
 
 
-def other_version(asked: str, own: str, worker: str = "a worker") -> FleetError:
+def other_version(version: str, own: str, worker: str = "a worker") -> FleetError:
     """Return the error for a worker with another version of foreread than the command's."""
     return FleetError(
-        f"this command is foreread {asked}, but {worker} has foreread {own}",
-        f"install the same version on all workers: pip install foreread=={asked}",
+        f"this command is foreread {version}, but {worker} has foreread {own}",
+        f"install the same version on all workers: pip install foreread=={version}",
     )
 
 

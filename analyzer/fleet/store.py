@@ -50,10 +50,10 @@ class Store:
         if not self.has_rows():
             return keys
         with self.database() as database:
-            found = database.execute(
+            cursor = database.execute(
                 f"SELECT key, source_key FROM {self.rows_sql()} WHERE row = 'capture'"
             )
-            while some := found.fetchmany(_KEYS_AT_ONCE):
+            while some := cursor.fetchmany(_KEYS_AT_ONCE):
                 keys.add(key for pair in some for key in pair)
         return keys
 

@@ -82,9 +82,9 @@ def asked_ns(requests: Table, events: Table) -> Array:
     queued = events.take(events["kind"] == Kind.BIO_QUEUE)
     bio = _bios_of(issued, queued)
     has_bio = bio >= 0
-    asked = requests["issue_ns"].copy()
-    asked[has_bio] = queued["time_ns"][bio[has_bio]]
-    return asked
+    queued_ns = requests["issue_ns"].copy()
+    queued_ns[has_bio] = queued["time_ns"][bio[has_bio]]
+    return queued_ns
 
 
 def _askers(issued: Table, queued: Table) -> Array:

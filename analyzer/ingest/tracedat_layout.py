@@ -142,8 +142,8 @@ def _follow_options(container: Container, offset: int) -> None:
 def _open_section(container: Container, section: int, offset: int) -> tuple[Cursor, bool]:
     """Return a cursor at a section's content, and whether the section is compressed."""
     cursor = container.cursor(offset)
-    found, flags, _, _ = cursor.numbers("HHIQ")  # id, flags, id of the description, size
-    if found != section or offset == 0:
+    section_id, flags, _, _ = cursor.numbers("HHIQ")  # id, flags, id of the description, size
+    if section_id != section or offset == 0:
         raise ValueError(f"section {section} is not at byte {offset}")
     return cursor, bool(flags & _COMPRESSED)
 

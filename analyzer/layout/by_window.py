@@ -79,15 +79,15 @@ def predict_on_image(
         tables = read_erofs(octets)
     start = on_erofs(recording, tables, mountpoint)
     compressor = described(tables)[0]
-    wanted = sorted({0, present_window(start.taken, start.disk), *(windows or LADDER)})
+    wanted = sorted({0, present_window(start.inputs, start.disk), *(windows or LADDER)})
     kernels = [start.counting(window)[0] for window in wanted]
     unread = _unread_clusters(start, kernels[0])
-    plain = count_linux(start.taken, start.version, wanted)
+    plain = count_linux(start.inputs, start.version, wanted)
     of_kernel = of_model(recording, start.version)
     doubts = [*of_counts(plain), *of_kernel.doubts, *unread]
     counts = _on_image(start, plain, kernels)
     try:
-        replayed = prepare(start.taken, start.version, device)
+        replayed = prepare(start.inputs, start.version, device)
     except DeviceModelError as error:
         if device is not None:
             raise
@@ -111,7 +111,7 @@ def _unread_clusters(start: OnErofs, at_zero: CountingOnErofs) -> list[Doubt]:
     """
     here = [read.at // SECTOR + first_sector(start) for read in at_zero.reads if not read.metadata]
     requests = start.recording.requests
-    begun = np.isin(here, requests["sector"][requests["dev"] == start.taken.disks[start.disk]])
+    begun = np.isin(here, requests["sector"][requests["dev"] == start.inputs.disks[start.disk]])
     if begun.size and begun.mean() < _LEAST_READ:
         raise LayoutError(
             "the capture was recorded on another build of the image: only "
@@ -143,7 +143,7 @@ def _on_image(start: OnErofs, plain: Counts, kernels: Sequence[CountingOnErofs])
         most = kernel.limits.max_sectors * SECTOR
         f.append(sum(-(-read.length // most) for read in kernel.reads if not read.metadata))
         pages.append(sum(1 << order for _, _, order, _ in kernel.outcome.inserts))
-    page_size, image = plain.recording.page_size, start.taken.disks[start.disk]
+    page_size, image = plain.recording.page_size, start.inputs.disks[start.disk]
     read = sum(cluster.length for cluster in kernels[0].reads if not cluster.metadata) // page_size
     disks = []
     for disk in plain.disks:
@@ -206,7 +206,7 @@ class _TimedStart:
             f"{cost.ready_page_ns / 1000:.1f} µs to hand it over"
         )
         notes = [note.changed(replayed.cpu.describe(), described) for note in replayed.notes]
-        present = present_window(self.start.taken, self.start.disk)
+        present = present_window(self.start.inputs, self.start.disk)
         return Seconds((replayed,), runs, bands, present, tuple(notes), on_image=True)
 
 

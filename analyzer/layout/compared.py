@@ -70,7 +70,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Asked:
+class LayoutQuestion:
     """What to compare: block sizes (bytes), compressors, and the time to unpack by compressor.
 
     ``refused`` are compressors of which the board's kernel mounted no image; ``config`` are the
@@ -98,7 +98,7 @@ def compare_layouts(
     *,
     weights: Sequence[float] = (),
     mountpoint: str | None = None,
-    asked: Asked | None = None,
+    asked: LayoutQuestion | None = None,
 ) -> Compared:
     """Return one order for the starts of captures, and what each layout of the image costs.
 
@@ -119,9 +119,9 @@ def compare_layouts(
             f"{len(weights)} weights for {len(recordings)} captures", "give one for each"
         )
     each = list(weights) or [1.0] * len(recordings)
-    asked = asked or Asked()
+    question = asked or LayoutQuestion()
     # An error of the device is raised here, not after a minute.
-    asked = replace(asked, device=device_from(asked.device))
+    question = replace(question, device=device_from(question.device))
     weighted = list(zip(recordings, each, strict=True))
     if image is None:
         return _order_alone(weighted, mountpoint)
@@ -130,11 +130,11 @@ def compare_layouts(
         if kind != "squashfs":
             return _order_alone(weighted, mountpoint).with_notes([_NO_MODEL.format(kind)])
         tables = read_squashfs(octets)
-        found = [
-            on_image(recording, tables, mountpoint, weight, asked.config)
+        starts = [
+            on_image(recording, tables, mountpoint, weight, question.config)
             for recording, weight in weighted
         ]
-        return _compared(found, octets, asked)
+        return _compared(starts, octets, question)
 
 
 def _order_alone(weighted: Sequence[tuple[Recording, float]], mountpoint: str | None) -> Compared:
@@ -143,15 +143,15 @@ def _order_alone(weighted: Sequence[tuple[Recording, float]], mountpoint: str | 
     return Compared(order_of(starts), starts, notes=unnamed(starts))
 
 
-def _compared(starts: Sequence[OnImage], octets: Octets, asked: Asked) -> Compared:
+def _compared(starts: Sequence[OnImage], octets: Octets, question: LayoutQuestion) -> Compared:
     """Return the layouts of an image for starts on it."""
     image, own = starts[0].image, tuple(start.start for start in starts)
     order = order_of(own)
-    support = asked.support([start.recording for start in starts], image)
-    layouts, notes = layouts_of(image, asked, support, asked.compressors or ())
+    support = question.support([start.recording for start in starts], image)
+    layouts, notes = layouts_of(image, question, support, question.compressors or ())
     columns: list[list[tuple[StartReads, int]]] = []
     for start in starts:
-        column, doubts = _column(start, octets, layouts, order, asked)
+        column, doubts = _column(start, octets, layouts, order, question)
         columns.append(column)
         notes += doubts
     sizes = image_sizes(image, [size for _, size in columns[0]], layouts)
@@ -159,20 +159,20 @@ def _compared(starts: Sequence[OnImage], octets: Octets, asked: Asked) -> Compar
         _row(layout, starts, [column[number][0] for column in columns], sizes[number])
         for number, layout in enumerate([None, *layouts])
     )
-    notes += incomplete(starts, asked.block_sizes)
+    notes += incomplete(starts, question.block_sizes)
     texts = tuple(dict.fromkeys((*unnamed(own), *notes)))
     compared = Compared(order, own, rows, texts, fragmented=image.superblock.fragmented)
     return compared.with_doubt(support)
 
 
 def layouts_of(
-    image: SquashfsImage, asked: Asked, support: Support, named: Sequence[str] = ()
+    image: SquashfsImage, question: LayoutQuestion, support: Support, named: Sequence[str] = ()
 ) -> tuple[list[Layout], list[str]]:
     """Return the layouts to compare, the order alone first, and notes.
 
     Raises LayoutError if the kernel lacks a compressor that the user ``named``.
     """
-    wanted = asked.compressors or COMPRESSORS
+    wanted = question.compressors or COMPRESSORS
     usable, notes = support.usable(wanted, named)
     known_compressors = [
         compressor
@@ -184,11 +184,11 @@ def layouts_of(
         for compressor in wanted
         if compressor in usable and (remedy := remedy_of(compressor)) is not None
     ]
-    sizes = [size for size in asked.block_sizes if size >= support.page_size]
+    sizes = [size for size in question.block_sizes if size >= support.page_size]
     notes += [
         f"blocks of {size // KIB} KiB are not compared: the board's pages have "
         f"{support.page_size // KIB} KiB, and its kernel mounts no squashfs of smaller blocks"
-        for size in asked.block_sizes
+        for size in question.block_sizes
         if size < support.page_size
     ]
     own = image.superblock.compressor
@@ -203,7 +203,7 @@ def layouts_of(
         Layout(size, compressor, ordered)
         for compressor in known_compressors
         for size in sizes
-        for ordered in asked.orders
+        for ordered in question.orders
     ]
     return list(dict.fromkeys([*first, *others])), notes
 
@@ -213,16 +213,18 @@ def _column(
     octets: Octets,
     layouts: Sequence[Layout],
     order: Sequence[Ordered],
-    asked: Asked,
+    question: LayoutQuestion,
 ) -> tuple[list[tuple[StartReads, int]], list[str]]:
     """Return what a start reads with each layout, with the bytes of all data, and notes."""
     reads_and_bytes: list[tuple[StartReads, int]] = []
     notes: list[str] = []
     present, timed = None, None
-    for image_case in cases(start, octets, layouts, order, present_window(start.taken, start.disk)):
+    for image_case in cases(
+        start, octets, layouts, order, present_window(start.inputs, start.disk)
+    ):
         if present is None:
             present = image_case
-            timed, notes = _timing(start, image_case, asked)
+            timed, notes = _timing(start, image_case, question)
         reads = counted(start, image_case, present)
         each = StartReads(
             requests=reads.requests,
@@ -234,11 +236,13 @@ def _column(
     return reads_and_bytes, notes
 
 
-def _timing(start: OnImage, present: Case, asked: Asked) -> tuple[Timing | None, list[str]]:
+def _timing(
+    start: OnImage, present: Case, question: LayoutQuestion
+) -> tuple[Timing | None, list[str]]:
     """Return what times a start; None where the cost of the disk is unknown."""
-    device = device_from(asked.device)
+    device = device_from(question.device)
     try:
-        timed = timing(start, present, asked.unpacking or {}, device)
+        timed = timing(start, present, question.unpacking or {}, device)
     except DeviceModelError as error:
         if device is not None:
             raise

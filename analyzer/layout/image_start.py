@@ -54,7 +54,7 @@ class ImageStart(Protocol):
         """What the start reads of the image's file system."""
 
     @property
-    def taken(self) -> Inputs:
+    def inputs(self) -> Inputs:
         """The input of the emulation."""
 
     @property
@@ -132,7 +132,7 @@ class RecordedStart:
 
 def recorded_start(present: ImageStart, device: DeviceModel | None = None) -> RecordedStart:
     """Return a start to be timed. Raises DeviceModelError if the cost of the disk is unknown."""
-    replayed = prepare(present.taken, present.version, device)
+    replayed = prepare(present.inputs, present.version, device)
     recorded = present.replay(run_on(replayed, present), 0, replayed.device)
     counts = present.counts(0)
     each = counts.metadata_bytes // max(counts.metadata_requests, 1)
@@ -189,7 +189,7 @@ def counted(reads: Iterable[Read], unpacked: int, limits: Limits) -> Counts:
 
 def _recorded_requests(start: ImageStart) -> int:
     """Return the requests that the start sends to the disk in all, inode tables read ahead."""
-    disk = start.taken.disks[start.disk]
+    disk = start.inputs.disks[start.disk]
     requests = start.recording.requests.take(start.recording.requests["dev"] == disk)
     more, _ = more_reads(tables_of(start.recording, disk), requests)
     return int(np.count_nonzero((requests["flags"] & Rwbs.READ) > 0)) + more

@@ -93,7 +93,7 @@ class ImageStarts:
         )
 
     def _reads(self, start: ImageStart, timed: RecordedStart | None, compressor: str) -> StartReads:
-        window, page = present_window(start.taken, start.disk), start.recording.page_size
+        window, page = present_window(start.inputs, start.disk), start.recording.page_size
         counts = start.counts(window)
         hidden = timed.hidden if timed else 0
         return StartReads(

@@ -52,12 +52,12 @@ def _differences(wanted: Counter[int], rows: Sequence[int]) -> tuple[int, int]:
 
 def _directories(touches: Array, parents: Sequence[int]) -> list[tuple[int, ...]]:
     """Return each directory above the touched names, after those above it; short paths first."""
-    found: set[tuple[int, ...]] = set()
+    paths: set[tuple[int, ...]] = set()
     for name in set(touches["row"][touches["kind"] == Touched.NAME].tolist()):
         path: list[int] = []
         above = parents[name]
         while above > 0:
             path.insert(0, above)
             above = parents[above]
-        found |= {tuple(path[:length]) for length in range(1, len(path) + 1)}
-    return sorted(found, key=lambda path: (len(path), path))
+        paths |= {tuple(path[:length]) for length in range(1, len(path) + 1)}
+    return sorted(paths, key=lambda path: (len(path), path))

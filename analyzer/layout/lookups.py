@@ -104,14 +104,14 @@ def opened_names(recording: Recording, names: Walked, prefix: str) -> list[Looku
     mask = np.ones(len(opens["time_ns"]), bool)
     if recording.threads is not None:
         mask = of_threads(opens, recording.threads)
-    found = []
+    lookups = []
     columns = (opens[column][mask].tolist() for column in ("time_ns", "dfd", "path"))
     for time_ns, dfd, octets in zip(*columns, strict=True):
         path = _absolute(recording, dfd, os.fsdecode(octets))
         below = None if path is None else inside(path, prefix)
         if below is not None:
-            found.append(Lookup(time_ns, tuple(names.walk(below))))
-    return found
+            lookups.append(Lookup(time_ns, tuple(names.walk(below))))
+    return lookups
 
 
 def _absolute(recording: Recording, dfd: int, path: str) -> str | None:
@@ -190,18 +190,18 @@ def metadata_reads(
     requests = recording.requests
     mine = requests["dev"] == dev
     columns = (requests[name][mine].tolist() for name in ("issue_ns", "sector", "sectors"))
-    found: list[tuple[int, int]] = []
+    reads: list[tuple[int, int]] = []
     expected: dict[tuple[int, int], int] = {}
     for time_ns, sector, sectors in zip(*columns, strict=True):
         begin = (sector - first_sector) * SECTOR
         place = begin, begin + sectors * SECTOR
         row = expected.get(place, alone.get(place))
         if row is not None:
-            found.append((time_ns, row))
+            reads.append((time_ns, row))
             expected = {}
         else:
             expected |= {rest[row]: row for row in of_length.get(place, ())}
-    return found
+    return reads
 
 
 def _in_units(at: Array, end: Array, unit: int) -> list[tuple[int, int]]:
@@ -258,11 +258,11 @@ class _StandIns:
 
 def _times(opened: Sequence[Lookup]) -> dict[int, int]:
     """Return when each name was first looked up (ns)."""
-    found: dict[int, int] = {}
+    first_ns: dict[int, int] = {}
     for lookup in opened:
         for _, row in lookup.touches:
-            found.setdefault(row, lookup.time_ns)
-    return found
+            first_ns.setdefault(row, lookup.time_ns)
+    return first_ns
 
 
 def _middle(rows: list[int]) -> list[int]:

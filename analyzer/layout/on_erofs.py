@@ -56,12 +56,12 @@ class OnErofs:
     start: Start
     file: Array
     missing: tuple[str, ...]
-    taken: Inputs
+    inputs: Inputs
 
     @cached_property
     def disk(self) -> int:
         """The row of the disk (Inputs.disks) with the files of the image."""
-        return int(self.taken.disk_of_file[int(np.flatnonzero(self.file >= 0)[0])])
+        return int(self.inputs.disk_of_file[int(np.flatnonzero(self.file >= 0)[0])])
 
     @cached_property
     def rows(self) -> list[int]:
@@ -77,7 +77,7 @@ class OnErofs:
 
     def files(self) -> Array:
         """Return the FILE table with the image's files."""
-        files = self.taken.program.files.copy()
+        files = self.inputs.program.files.copy()
         here = self.file >= 0
         files["block_pages"][here] = 0
         huge = may_have_huge_pages(self.recording.capture)
@@ -87,7 +87,7 @@ class OnErofs:
 
     def program(self) -> Program:
         """Return the start's operations on the image's files."""
-        program = self.without_filled(self.taken.program)
+        program = self.without_filled(self.inputs.program)
         file = program.file_of_operations()
         kept = (file >= 0) & (self.file[np.maximum(file, 0)] >= 0)
         return replace(program, operations=program.operations[kept], files=self.files())
@@ -107,7 +107,7 @@ class OnErofs:
 
     def layout(self) -> Layout:
         """Return the places of all files: the image's, and the recorded ones of others."""
-        recorded = self.taken.extents
+        recorded = self.inputs.extents
         kept = recorded[self.file[recorded["file"]] < 0]
         own = erofs_extents(self.image, self.rows)
         return Layout(np.concatenate([kept, own.astype(kept.dtype)]))
@@ -130,7 +130,7 @@ class OnErofs:
 
     def counting(self, window: int) -> tuple[CountingOnErofs, list[Read]]:
         """Return the kernel after the start under a window (pages), and the reads of its names."""
-        machine, limits = self.taken.machine(self.disk)
+        machine, limits = self.inputs.machine(self.disk)
         replay = Replay(self.program(), rules_for(self.version), window, machine)
         reader, of_names = self.reader()
         replay.kernel = kernel = CountingOnErofs(

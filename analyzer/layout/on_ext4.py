@@ -38,16 +38,16 @@ class OnExt4:
     start: Start
     inode: Array
     missing: tuple[str, ...]
-    taken: Inputs
+    inputs: Inputs
 
     @cached_property
     def disk(self) -> int:
         """The row of the disk (Inputs.disks) with the files of the image."""
-        return int(self.taken.disk_of_file[int(np.flatnonzero(self.inode > 0)[0])])
+        return int(self.inputs.disk_of_file[int(np.flatnonzero(self.inode > 0)[0])])
 
     def files(self) -> Array:
         """Return the FILE table with the image's files."""
-        files = self.taken.program.files.copy()
+        files = self.inputs.program.files.copy()
         here = self.inode > 0
         files["block_pages"][here] = 0
         huge = may_have_huge_pages(self.recording.capture)
@@ -58,7 +58,7 @@ class OnExt4:
 
     def layout(self) -> Layout:
         """Return the places of all files: the image's, and the recorded ones of others."""
-        recorded = self.taken.extents
+        recorded = self.inputs.extents
         kept = recorded[self.inode[recorded["file"]] <= 0]
         rows: list[tuple[int, int, int, int, int]] = []
         for file in np.flatnonzero(self.inode > 0).tolist():
@@ -83,7 +83,7 @@ class OnExt4:
 
     def counts(self, window: int) -> Counts:
         """Return what the start reads under a window (pages), after a boot."""
-        machine, limits = self.taken.machine(self.disk)
+        machine, limits = self.inputs.machine(self.disk)
         group = (self.inode <= 0).astype(np.uint32)
         places = self.layout().extents
         emulation = Emulation(
@@ -99,7 +99,7 @@ class OnExt4:
         )
 
     def _program(self) -> Program:
-        program = self.taken.program
+        program = self.inputs.program
         file = program.file_of_operations()
         kept = (file >= 0) & (self.inode[np.maximum(file, 0)] > 0)
         return replace(program, operations=program.operations[kept], files=self.files())

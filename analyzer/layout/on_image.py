@@ -60,27 +60,27 @@ class OnImage:
     @property
     def recorded_block_pages(self) -> int:
         """Return the pages of a block of the squashfs that was recorded; 1 for others."""
-        pages = self.taken.program.files["block_pages"][self.file >= 0]
+        pages = self.inputs.program.files["block_pages"][self.file >= 0]
         return int(pages.max(initial=1)) or 1
 
     @cached_property
-    def taken(self) -> Inputs:
+    def inputs(self) -> Inputs:
         """The input of the emulation."""
         return inputs(self.recording, self.version)
 
     @cached_property
     def disk(self) -> int:
         """The row of the disk (Inputs.disks) with the files of the image."""
-        return int(self.taken.disk_of_file[int(np.flatnonzero(self.file >= 0)[0])])
+        return int(self.inputs.disk_of_file[int(np.flatnonzero(self.file >= 0)[0])])
 
     @cached_property
     def limits(self) -> Limits:
         """The limits of the disk's requests."""
-        return self.taken.machine(self.disk)[1]
+        return self.inputs.machine(self.disk)[1]
 
     def files(self, block_size: int) -> Array:
         """Return the FILE table of the recording with the image's files in blocks of a size."""
-        files = self.taken.program.files.copy()
+        files = self.inputs.program.files.copy()
         here = self.file >= 0
         files["block_pages"][here] = block_size // self.recording.page_size
         files["large_folios"][here] = 0
@@ -98,8 +98,8 @@ class OnImage:
     def _of_blocks(self, block_size: int, window: int) -> tuple[Array, Array]:
         """Return the touches of files, each after that of its name, and their times (ns)."""
         files = self.files(block_size)
-        program = _of_files(replace(self.taken.program, files=files), self.file >= 0)
-        machine, limits = self.taken.machine(self.disk)
+        program = _of_files(replace(self.inputs.program, files=files), self.file >= 0)
+        machine, limits = self.inputs.machine(self.disk)
         group = np.zeros(len(files), np.uint32)
         rules = rules_for(self.version)
         emulation = Emulation(program, rules, machine, limits, np.zeros(0, EXTENT), group)
@@ -151,7 +151,7 @@ class OnImage:
     @cached_property
     def _recorded_rows(self) -> list[tuple[int, int]]:
         """Return time and row of the metadata that were read."""
-        disk = self.taken.disks[self.disk]
+        disk = self.inputs.disks[self.disk]
         unit = self.rules.device_block
         return metadata_reads(self.recording, self.image, disk, self._first_sector(), unit)
 
@@ -164,7 +164,7 @@ class OnImage:
     def kernel(self) -> KernelOfImage:
         """How the kernel reads squashfs."""
         mount = self._mount if self._mount and self._mount.fstype == "squashfs" else None
-        disk = self.taken.disks[self.disk]
+        disk = self.inputs.disks[self.disk]
         return kernel_of_image(self.recording, self.version, mount, disk, self.config)
 
     def _times(self, inserts: Array) -> Array:
@@ -190,7 +190,7 @@ class OnImage:
         """Return how many reads of metadata were recorded; 0 if that was not on squashfs."""
         if self.recorded_block_pages == 1:
             return 0
-        dev = self.taken.disks[self.disk]
+        dev = self.inputs.disks[self.disk]
         requests = self.recording.requests
         reads = (requests["dev"] == dev) & ((requests["flags"] & Rwbs.READ) > 0)
         return int((reads & (requests["sector"] >= self.tables_sector)).sum())

@@ -58,9 +58,9 @@ def found_in(
     starts = _starts(recording, mountpoint, weight)
     matches = [_match(recording, start, row_of, size_of) for start in starts]
     # Pages in files of the image, less those that are in none of it.
-    same_pages, found = max(matches, key=lambda match: 2 * match[0] - sum(match[1].start.pages))
-    _refuse_another(found.start, bool((found.file != NO_FILE).any()), same_pages)
-    return found
+    same_pages, best = max(matches, key=lambda match: 2 * match[0] - sum(match[1].start.pages))
+    _refuse_another(best.start, bool((best.file != NO_FILE).any()), same_pages)
+    return best
 
 
 def _starts(recording: Recording, mountpoint: str | None, weight: float) -> list[Start]:

@@ -132,15 +132,15 @@ def timing(
     Of the recorded image's compressor it is learnt from the capture where it was not measured.
     Raises DeviceModelError if the cost of the disk is unknown.
     """
-    replayed = prepare(start.taken, start.version, device)
-    if replayed.disk != start.taken.disks[start.disk]:
+    replayed = prepare(start.inputs, start.version, device)
+    if replayed.disk != start.inputs.disks[start.disk]:
         raise DeviceModelError(
             "the start reads most from a disk that does not hold the image",
             "give the mount point of the image with --mountpoint",
         )
     times = dict(unpacking)
     recorded, compressor = None, start.image.superblock.compressor
-    blocks = start.taken.blocks
+    blocks = start.inputs.blocks
     if blocks is not None and start.recorded_block_pages > 1:
         at_0 = case(start, None, start.image, start.touches(start.image.block_size, 0), 0)
         recorded = replace(counted(start, at_0, present), metadata_requests=start.recorded_metadata)
@@ -184,7 +184,7 @@ def _extents(start: OnImage, image_case: Case) -> Array:
     A block that squashfs has in its cache, or that is a hole, is marked as unread. Blocks that the
     case does not touch have their places, too: a prefetch list may read them.
     """
-    recorded = start.taken.extents
+    recorded = start.inputs.extents
     kept = recorded[start.file[recorded["file"]] < 0]
     row_of = {file: row for row, file in enumerate(start.file.tolist()) if file >= 0}
     unit = image_case.image.block_size // SECTOR

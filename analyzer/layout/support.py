@@ -102,7 +102,7 @@ class Support:
     def usable(self, wanted: Sequence[str], explicit: Sequence[str]) -> tuple[list[str], list[str]]:
         """Return the compressors that the kernel may have, and notes about the others.
 
-        Raises LayoutError if one of ``asked``, which the user named, is among the others.
+        Raises LayoutError if one of ``explicit``, which the user named, is among the others.
         """
         lacks = {
             compressor: why for compressor in wanted if (why := self.lack(compressor)) is not None
@@ -166,12 +166,12 @@ def read_kernel_config(file: StrPath) -> frozenset[str]:
     except zlib.error:
         octets = b""
     lines = octets[:_MOST_CONFIG].decode(errors="replace").splitlines()
-    found = frozenset(
+    options = frozenset(
         name for name, _, value in (line.partition("=") for line in lines) if value in ("y", "m")
     )
-    if not any(name.startswith("CONFIG_") for name in found):
+    if not any(name.startswith("CONFIG_") for name in options):
         raise LayoutError(
             f"{file} is not the configuration of a kernel",
             "give its .config, /boot/config-RELEASE, or /proc/config.gz of the board",
         )
-    return found
+    return options

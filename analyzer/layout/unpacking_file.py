@@ -48,7 +48,7 @@ class Measured:
         return (Note(text, NoteKind.ANSWER),)
 
     def usable(self, compressors: Sequence[Compressor] | None) -> list[Compressor]:
-        """Return the compressors that the board has; of ``asked``, if any are, they must be there.
+        """Return the compressors that the board has; ``compressors``, if given, must be there.
 
         Raises LayoutError.
         """

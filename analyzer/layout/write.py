@@ -79,12 +79,12 @@ def write_layout(
         texts["unpacking.json"] = measured.document.to_json().encode() + b"\n"
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
-    found = []
+    files = []
     for name, text in texts.items():
         mode = 0o755 if name in _PROGRAMS else 0o644
         write_whole(folder / name, text, mode)
-        found.append(folder / name)
-    return found
+        files.append(folder / name)
+    return files
 
 
 def _instructions(

@@ -1,6 +1,6 @@
 """How a program asks: the order and size of its calls, and the time between them.
 
-All functions take requests of one program (ASKED), by the time they were asked for.
+All functions take requests of one program (REQUEST), by the time they were asked for.
 """
 
 from __future__ import annotations

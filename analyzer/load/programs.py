@@ -22,7 +22,7 @@ _MOST_THREADS = 1 << 12  # those with most requests
 
 @dataclass(frozen=True, eq=False)
 class Asker:
-    """A program of the load: its threads and its requests (ASKED), by time asked.
+    """A program of the load: its threads and its requests (REQUEST), by time asked.
 
     It asks for one call after another: threads that work at the same time are askers of their own.
     """
@@ -44,7 +44,7 @@ class Asker:
 
 
 def askers_of(rows: Array, names: Mapping[int, str]) -> list[Asker]:
-    """Return the programs of requests (ASKED) by falling number of bytes.
+    """Return the programs of requests (REQUEST) by falling number of bytes.
 
     ``names`` are those of the threads, as far as they are known.
     """

@@ -13,7 +13,6 @@ from foreread.analyzer.ingest.arguments import StrPath
 from foreread.analyzer.ingest.load import load_any
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array, Table
-from foreread.analyzer.load.asked import requests_of
 from foreread.analyzer.load.client import Load
 from foreread.analyzer.load.derived import Frame, SeenClient
 from foreread.analyzer.load.error import LoadError
@@ -26,6 +25,7 @@ from foreread.analyzer.load.programs import (
     askers_of,
     busy_periods,
 )
+from foreread.analyzer.load.requests import requests_of
 from foreread.analyzer.predict.basis import MOST_LOST, lost_share
 from foreread.analyzer.predict.start import Start
 from foreread.boards.base.counted import plural
@@ -67,7 +67,7 @@ def load_in(path: StrPath, start: Start | None = None) -> Load:
 
 def _disk_like(start: Start, recording: Recording) -> int:
     """Return the disk (dev_t) of a load's recording that is the start's."""
-    disk = start.taken.device(start.taken.disks.index(start.disk))
+    disk = start.inputs.device(start.inputs.disks.index(start.disk))
     if disk is None:
         return start.disk
     devices = recording.capture.devices

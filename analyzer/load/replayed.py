@@ -47,7 +47,7 @@ def unpredicted(start: Start, load: Load) -> str:
     """Return why nothing is predicted of a start beside a load; empty if it is."""
     if load.unpredicted or not load.has_effect:
         return load.unpredicted
-    device = start.taken.device(start.taken.disks.index(start.disk))
+    device = start.inputs.device(start.inputs.disks.index(start.disk))
     text = device.queue.get("scheduler", "") if device is not None else ""
     scheduler = text.partition("[")[2].partition("]")[0]
     if scheduler in _UNORDERED:
@@ -195,7 +195,7 @@ class _Threads:
     def _span(self) -> int:
         """Return the bytes that are read at random: those of the disk, if its size is known."""
         start = self.start
-        device = start.taken.device(start.taken.disks.index(start.disk))
+        device = start.inputs.device(start.inputs.disks.index(start.disk))
         size = device.size_bytes if device is not None else 0
         return min(size or _SPAN, MOST_AT)
 
@@ -208,7 +208,7 @@ class _Threads:
         the queue (rq_depth_calc_max_depth).
         """
         limits = self.alone.limits
-        device = self.start.taken.device(self.start.taken.disks.index(self.start.disk))
+        device = self.start.inputs.device(self.start.inputs.disks.index(self.start.disk))
         tolerated = device.queue.get("wbt_lat_usec", "0") if device is not None else "0"
         if not tolerated.isdecimal() or not int(tolerated):
             return limits.nr_writes
@@ -226,7 +226,7 @@ class _Threads:
         leaves no trace in the order of the threads.
         """
         limits = self.alone.limits
-        device = self.start.taken.device(self.start.taken.disks.index(self.start.disk))
+        device = self.start.inputs.device(self.start.inputs.disks.index(self.start.disk))
         scheduler = device.queue.get("scheduler", "") if device is not None else ""
         if self.start.version < _DELAYED or "[none]" in scheduler or "[" not in scheduler:
             return limits.nr_driver_tags

@@ -74,9 +74,10 @@ def _with_memory(text: str, size: str, start: Start | None) -> Load:
         return Load(text, memory_kib=kib)
     page_size, own = start.recording.page_size, int(own_pages(start).max(initial=0))
     if kib * KIB // page_size - own < LEAST_PAGES:
-        taken = size_text(pages_to_kib(own, page_size) * KIB)
+        own_size = size_text(pages_to_kib(own, page_size) * KIB)
         why = (
-            f"the program, and the kernel for its files, take {taken}: too little is left for files"
+            f"the program, and the kernel for its files, take {own_size}: too little is left for "
+            "files"
         )
         return Load(text, unpredicted=why, memory_kib=kib)
     return Load(text, notes=() if own_kib(start) else (_OWN_UNKNOWN,), memory_kib=kib)
@@ -147,8 +148,8 @@ def _no_effect(path: str, disk: str) -> str:
 
 def _mount_of(path: str, mounts: list[Mount]) -> Mount | None:
     """Return the mount that a path is in, as far as the capture lists it."""
-    above = [one for one in mounts if f"{path}/".startswith(f"{one.mountpoint.rstrip('/')}/")]
-    return max(above, key=lambda one: len(one.mountpoint), default=None)
+    above = [mount for mount in mounts if f"{path}/".startswith(f"{mount.mountpoint.rstrip('/')}/")]
+    return max(above, key=lambda mount: len(mount.mountpoint), default=None)
 
 
 def _device(start: Start | None) -> Device | None:
@@ -156,4 +157,4 @@ def _device(start: Start | None) -> Device | None:
     if start is None:
         return None
     dev = dev_text(start.disk)
-    return next((one for one in start.recording.capture.devices if one.dev == dev), None)
+    return next((device for device in start.recording.capture.devices if device.dev == dev), None)

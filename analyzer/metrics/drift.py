@@ -46,7 +46,7 @@ class Drift:
         return self.new / self.old - 1 if self.old else 0.0
 
     @property
-    def found(self) -> bool:
+    def is_significant(self) -> bool:
         """Whether the start has drifted, and by enough to report it."""
         return self.alarm is not None and self.share >= TOO_SMALL
 

@@ -135,25 +135,25 @@ def add_to_history(path: Path, commit: str, metrics: Sequence[Metric]) -> Histor
 def series_of(history: History) -> list[Series]:
     """Return the series of each start that the last entry has; they are tested together."""
     last = history.entries[-1].starts() if history.entries else {}
-    found: dict[Subject, list[tuple[str, Metric]]] = {subject: [] for subject in last}
+    points_by_subject: dict[Subject, list[tuple[str, Metric]]] = {subject: [] for subject in last}
     for entry in history.entries:
         for subject, metric in entry.starts().items():
-            if subject in found:
-                found[subject].append((entry.commit, metric))
+            if subject in points_by_subject:
+                points_by_subject[subject].append((entry.commit, metric))
     return [
         Series(
             title_of(dict(subject)),
             [commit for commit, _ in points],
             [metric for _, metric in points],
-            drift([metric.value for _, metric in points], len(found)),
+            drift([metric.value for _, metric in points], len(points_by_subject)),
         )
-        for subject, points in found.items()
+        for subject, points in points_by_subject.items()
     ]
 
 
 def check_drift(path: Path, series: Sequence[Series]) -> None:
     """Raise DriftError if a start has become slower over the commits of the history in ``path``."""
-    drifted = [each for each in series if each.drift.found]
+    drifted = [each for each in series if each.drift.is_significant]
     if drifted:
         worst = max(drifted, key=lambda each: each.drift.share)
         more = f", and {plural(len(drifted) - 1, 'other start')}" if len(drifted) > 1 else ""

@@ -31,7 +31,7 @@ _TITLE, _COMMIT = 70, 8  # characters
 
 def history_plot(series: Sequence[Series], suffix: str) -> bytes:
     """Return the plot as the content of a file with the suffix ``.png`` or ``.svg``."""
-    ordered = sorted(series, key=lambda each: (not each.drift.found, -each.drift.share))
+    ordered = sorted(series, key=lambda each: (not each.drift.is_significant, -each.drift.share))
     shown = ordered[:PANELS]
     with drawing():
         figure = Figure(figsize=(WIDTH_IN, _PANEL_IN * len(shown) + 0.3), facecolor="white")
@@ -56,15 +56,15 @@ def _draw(ax: Axes, series: Series) -> None:
     ax.plot(places, seconds, "o", color=BLUE, markersize=3, label="seconds")
     drift = series.drift
     share = percent_text(drift.share, signed=True)
-    colour = VERMILLION if drift.found else GREY
+    colour = VERMILLION if drift.is_significant else GREY
     ends = drift.ends
     ax.hlines(
         drift.old, -0.4, ends - 0.6, color=colour, label="medians of the first and last commits"
     )
     ax.hlines(drift.new, len(seconds) - ends - 0.4, len(seconds) - 0.6, color=colour)
-    if drift.found and drift.alarm is not None:
+    if drift.is_significant and drift.alarm is not None:
         ax.axvline(drift.alarm, color=colour, linewidth=0.8, linestyle=":", label="drift found")
-    answer = f"drift, {share}" if drift.found else share
+    answer = f"drift, {share}" if drift.is_significant else share
     title = drawable(shortened(series.title, _TITLE))
     ax.set_title(f"{title}: {answer}", loc="left", pad=18)
     ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))

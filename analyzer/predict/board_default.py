@@ -25,15 +25,15 @@ def default_of(recording: Recording, device: Device | None) -> DefaultWindow | N
     queue = None if device is None else DiskQueue.from_sysfs(device.queue)
     try:
         version = version_of(recording.kernel or "")
-        found = default_window(version, queue, page_size=recording.page_size)
+        default = default_window(version, queue, page_size=recording.page_size)
     except KernelError:
         return None
-    return None if found.read_ahead_kb is None else found
+    return None if default.read_ahead_kb is None else default
 
 
 def _has_no_say(recording: Recording, device: Device) -> bool:
     """Return whether the windows of a disk's files are known, and none of them is its own."""
-    knobs = [one.knob for one in deciding(recording.capture, device.dev)]
+    knobs = [stack.knob for stack in deciding(recording.capture, device.dev)]
     return bool(knobs) and not any(knob.startswith(_DISKS) for knob in knobs)
 
 

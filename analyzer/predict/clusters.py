@@ -32,13 +32,13 @@ def in_clusters(recording: Recording) -> list[str]:
         return []
     types = {dev_of(mount.dev): mount.fstype for mount in capture.mounts}
     together = (inserts.group > 1) & ~inserts.ahead  # explicit readahead is flagged
-    found = []
+    file_systems = []
     for name in FILE_SYSTEMS:
         here = np.isin(inserts.data["dev"], devices_of(types, {name}))
         pages = int(inserts.pages[here].sum())
         if int(inserts.pages[here & together].sum()) > BATCHED_AT_ZERO * pages:
-            found.append(name)
-    return found
+            file_systems.append(name)
+    return file_systems
 
 
 def unpredicted(recording: Recording, names: Sequence[str]) -> tuple[Missing, tuple[Note, ...]]:

@@ -115,7 +115,7 @@ def own_io_pages_of(recording: Recording, version: Version, of_disk: Array) -> i
     ``of_disk`` are the files on the disk.
     """
     capture = recording.capture
-    own = {dev_of(one.dev) for one in capture.stacks if one.knob.startswith(_OWN_DEVICE)}
+    own = {dev_of(stack.dev) for stack in capture.stacks if stack.knob.startswith(_OWN_DEVICE)}
     own |= {dev for dev, mount in _mounts(capture).items() if mount.fstype == "btrfs"}
     used = set(recording.files["dev"][of_disk & (recording.files["accessed"] > 0)].tolist())
     if not used or not used <= own:

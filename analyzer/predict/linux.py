@@ -84,11 +84,13 @@ def predict_linux(
     return conclude(counts, seconds, doubts, on_model.notes)
 
 
-def count_linux(taken: Inputs, version: Version, windows: list[int] | None = None) -> Counts:
+def count_linux(start_inputs: Inputs, version: Version, windows: list[int] | None = None) -> Counts:
     """Return the requests and pages by window of a kernel's readahead."""
-    recording = taken.recording
-    served = dict(zip(taken.disks, taken.reads, strict=True))
-    emulations = {disk: on_disk(taken, version, row) for row, disk in enumerate(taken.disks)}
+    recording = start_inputs.recording
+    served = dict(zip(start_inputs.disks, start_inputs.reads, strict=True))
+    emulations = {
+        disk: on_disk(start_inputs, version, row) for row, disk in enumerate(start_inputs.disks)
+    }
 
     def reads(disk: int, windows: Sequence[int]) -> tuple[Array, Array]:
         emulated = emulations[disk].counts(windows)
@@ -106,20 +108,20 @@ def count_linux(taken: Inputs, version: Version, windows: list[int] | None = Non
         total=total_of(disks, fixed.windows),
         reads=reads,
         clusters=in_clusters(recording),
-        tails=taken.tails,
-        notes=tuple(_notes(taken)),
+        tails=start_inputs.tails,
+        notes=tuple(_notes(start_inputs)),
         on_columns=(_columns(version),),
     )
 
 
-def on_disk(taken: Inputs, version: Version, row: int) -> Emulation:
+def on_disk(start_inputs: Inputs, version: Version, row: int) -> Emulation:
     """Return the emulation of the accesses to one disk."""
-    program = taken.program
-    wanted = (taken.disk_of_file == row)[program.file_of_operations()]
+    program = start_inputs.program
+    wanted = (start_inputs.disk_of_file == row)[program.file_of_operations()]
     part = replace(program, operations=program.operations[wanted])
     group = np.zeros(len(program.files), np.uint32)
-    machine, limits = taken.machine(row)
-    return Emulation(part, rules_for(version), machine, limits, taken.extents, group)
+    machine, limits = start_inputs.machine(row)
+    return Emulation(part, rules_for(version), machine, limits, start_inputs.extents, group)
 
 
 def model_of(version: Version) -> str:
@@ -159,14 +161,15 @@ def _columns(version: Version) -> str:
     )
 
 
-def _notes(taken: Inputs) -> list[str]:
+def _notes(start_inputs: Inputs) -> list[str]:
     notes: list[str] = []
-    if taken.notes:
-        notes.append(
-            f"assumed for accesses that the capture does not describe: {'; '.join(taken.notes)}"
-        )
-    cold = taken.recording.capture.cold
-    listed = any(e is not None and e.cached_pages is not None for e in taken.recording.entries)
+    if start_inputs.notes:
+        assumptions = "; ".join(start_inputs.notes)
+        notes.append(f"assumed for accesses that the capture does not describe: {assumptions}")
+    cold = start_inputs.recording.capture.cold
+    listed = any(
+        e is not None and e.cached_pages is not None for e in start_inputs.recording.entries
+    )
     if cold is not None and cold.resident_pages and not listed:
         cached = plural(cold.resident_pages, "page")
         text = (
@@ -174,13 +177,13 @@ def _notes(taken: Inputs) -> list[str]:
             "windows that reach them are predicted to read them"
         )
         notes.append(Note(text, NoteKind.ANSWER))
-    return [*notes, *block_notes(taken.recording), *_request_limits(taken)]
+    return [*notes, *block_notes(start_inputs.recording), *_request_limits(start_inputs)]
 
 
-def _request_limits(taken: Inputs) -> Iterator[str]:
+def _request_limits(start_inputs: Inputs) -> Iterator[str]:
     """Yield a note for each disk whose limit of requests is unknown, or exceeded in the trace."""
-    for row, disk in enumerate(taken.disks):
-        device, largest = taken.device(row), taken.largest_kb(row)
+    for row, disk in enumerate(start_inputs.disks):
+        device, largest = start_inputs.device(row), start_inputs.largest_kb(row)
         known = device.queue.get(LARGEST, "") if device else ""
         if not known.isdecimal():
             yield Note(

@@ -58,9 +58,9 @@ def own_pages(start: Start) -> Array:
 
 def _times_elsewhere(start: Start) -> Array:
     """Return when the start touched pages of other disks' files, which stay in memory, rising."""
-    taken = start.taken
-    accesses = taken.recording.accesses
-    here = taken.disk_of_file[accesses["file"]] == taken.disks.index(start.disk)
+    inputs = start.inputs
+    accesses = inputs.recording.accesses
+    here = inputs.disk_of_file[accesses["file"]] == inputs.disks.index(start.disk)
     return np.sort(accesses["time_ns"][~here])
 
 

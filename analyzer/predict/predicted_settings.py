@@ -49,5 +49,7 @@ def predicted_settings(
         emulated_window(total.current_read_ahead_kb, prediction.page_size),
         total.predicted_best,
     }
-    windows = {one for one in (*LADDER, *wanted) if one is not None and one <= MAX_WINDOW}
+    windows = {
+        window for window in (*LADDER, *wanted) if window is not None and window <= MAX_WINDOW
+    }
     return best_settings(starts, sorted(windows), settings_of(starts[0], genes))

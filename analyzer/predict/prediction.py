@@ -157,7 +157,7 @@ class Reference:
     name: str
 
     @property
-    def found(self) -> bool:
+    def in_force(self) -> bool:
         """Whether the board had this window."""
         return self.name == IN_FORCE
 

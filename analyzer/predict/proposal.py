@@ -62,10 +62,10 @@ def founding_proposal(prediction: Prediction) -> Proposal | None:
 
     Where the seconds cannot be predicted it is that of the published criterion.
     """
-    found = proposal_of(prediction, kept=True)
-    if found is None:
+    proposal = proposal_of(prediction, kept=True)
+    if proposal is None:
         return proposal_of(prediction.by_criterion(), kept=True)
-    return replace(found, under_load=prediction.under_load)
+    return replace(proposal, under_load=prediction.under_load)
 
 
 def _window_kb(prediction: Prediction, curve: Curve) -> int | None:

@@ -107,5 +107,5 @@ def target_words(capture: Metadata) -> list[str]:
     if "--target" not in options[:-1]:
         return []
     names = [name for name in ("--target", "--identity") if name in options[:-1]]
-    found = [(name, options[options.index(name) + 1]) for name in names]
-    return [word for pair in found for word in pair]
+    pairs = [(name, options[options.index(name) + 1]) for name in names]
+    return [word for pair in pairs for word in pair]

@@ -77,12 +77,12 @@ class PredictedSettings:
 
 def settings_of(start: Start, genes: Sequence[str] = (INODES, LARGEST, QUEUE)) -> list[Setting]:
     """Return the values other than the present ones that the replay of a start can predict."""
-    found = {INODES: _inodes, LARGEST: _largest, QUEUE: _queue}
-    return [Setting(gene, value) for gene in genes for value in found[gene](start)]
+    values_of = {INODES: _inodes, LARGEST: _largest, QUEUE: _queue}
+    return [Setting(gene, value) for gene in genes for value in values_of[gene](start)]
 
 
 def _inodes(start: Start) -> Iterator[int]:
-    present = {one.ahead for one in start.inode_tables}
+    present = {table.ahead for table in start.inode_tables}
     if present:
         yield from (value for value in LEVELS[INODES] if {value} != present)
 
@@ -110,7 +110,7 @@ def _queue(start: Start) -> Iterator[int]:
 
 def _queue_of(start: Start) -> dict[str, str]:
     devices = start.recording.capture.devices
-    from_dev = (one.queue for one in devices if dev_of(one.dev) == start.disk)
+    from_dev = (device.queue for device in devices if dev_of(device.dev) == start.disk)
     return next(from_dev, {})
 
 
@@ -129,8 +129,8 @@ def seconds_with(
 
 
 def _with(start: Start, settings: Sequence[Setting]) -> Start:
-    for one in settings:
-        start, _ = one.applied(start)
+    for setting in settings:
+        start, _ = setting.applied(start)
     return start
 
 
@@ -147,19 +147,19 @@ def best_settings(
     best = alone
     for _ in range(_PASSES):
         before = dict(chosen)
-        for gene in dict.fromkeys(one.gene for one in settings):
-            others = [one for name, one in chosen.items() if name != gene]
-            for one in settings:
-                if one.gene == gene and chosen.get(gene) != one:
-                    seconds = seconds_with(starts, [*others, one], windows)
+        for gene in dict.fromkeys(setting.gene for setting in settings):
+            others = [setting for name, setting in chosen.items() if name != gene]
+            for setting in settings:
+                if setting.gene == gene and chosen.get(gene) != setting:
+                    seconds = seconds_with(starts, [*others, setting], windows)
                     if seconds.min() < best.min() * (1 - MORE):
-                        chosen[gene], best = one, seconds
+                        chosen[gene], best = setting, seconds
         if chosen == before:
             break
     kib = [pages_to_kib(window, starts[0].run.machine.page_size) for window in windows]
     together, single = _smallest(best), _smallest(alone)
     return PredictedSettings(
-        genes={name: one.value for name, one in chosen.items()},
+        genes={name: setting.value for name, setting in chosen.items()},
         read_ahead_kb=kib[together],
         seconds=float(best[together]),
         by_window=dict(zip(kib, best.tolist(), strict=True)),
@@ -176,13 +176,13 @@ def _smallest(seconds: Array) -> int:
 def unpredicted(start: Start) -> str | None:
     """Return why the values of inode_readahead_blks are not predicted; None if they are."""
     capture = start.recording.capture
-    mounts = {dev_of(one.dev): one for one in capture.mounts}
+    mounts = {dev_of(mount.dev): mount for mount in capture.mounts}
     devices = start.recording.devices
-    own = [one for dev, one in mounts.items() if devices.get(dev, dev) == start.disk]
-    ext4 = [one for one in own if one.fstype == "ext4"]
+    own = [mount for dev, mount in mounts.items() if devices.get(dev, dev) == start.disk]
+    ext4 = [mount for mount in own if mount.fstype == "ext4"]
     if start.inode_tables or not ext4:
         return None
-    known = any(one.inode_tables is not None for one in ext4)
+    known = any(mount.inode_tables is not None for mount in ext4)
     why = (
         "the start read no inode from the disk"
         if known

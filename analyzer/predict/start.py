@@ -57,7 +57,7 @@ class EvidenceError(DeviceModelError):
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """The steps to replay, with the device and the processor; ``taken``: what they are made from.
+    """The steps to replay, with the device and the processor; ``inputs``: what they are made from.
 
     ``disk`` is the dev_t of the disk with the varied window; ``cpu_samples`` are the samples that
     ``cpu`` was estimated from, None without samples. Readahead spares each fault's read
@@ -75,7 +75,7 @@ class Start:
 
     __repr__ = brief
 
-    taken: Inputs
+    inputs: Inputs
     disk: int
     run: Run
     device: DeviceModel
@@ -97,12 +97,12 @@ class Start:
     @property
     def recording(self) -> Recording:
         """The recording that the start is prepared from."""
-        return self.taken.recording
+        return self.inputs.recording
 
     @property
     def times(self) -> Array:
         """When the recorded run executed the operations of the disk (ns of the trace clock)."""
-        return np.asarray(self.taken.times[_of_disk(self.taken, self.disk)])
+        return np.asarray(self.inputs.times[_of_disk(self.inputs, self.disk)])
 
     @property
     def opening(self) -> Opening:
@@ -257,7 +257,7 @@ def prepare(start_inputs: Inputs, version: Version, device: DeviceModel | None =
         samples = replace(samples, wake=wake, cached_page=cached, checked=checked, cold=cold)
     cpu = samples.cost() if samples else _in_blocks(blocks.cpu if blocks else CpuCost(), cold)
     return Start(
-        taken=start_inputs,
+        inputs=start_inputs,
         disk=disk,
         run=run,
         device=used,

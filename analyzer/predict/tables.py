@@ -154,9 +154,9 @@ def _of_validation(of: Validation) -> Table:
     }
     for side in _SIDES:
         figures: list[Figures] = [getattr(point, side) for point in of.points]
-        columns[f"requests_{side}"] = [one.f for one in figures]
-        columns[f"pages_{side}"] = [one.pages for one in figures]
-        columns[f"seconds_{side}"] = [one.seconds for one in figures]
+        columns[f"requests_{side}"] = [row.f for row in figures]
+        columns[f"pages_{side}"] = [row.pages for row in figures]
+        columns[f"seconds_{side}"] = [row.seconds for row in figures]
     return table_of(COMPARED, columns)
 
 

@@ -302,7 +302,7 @@ def _default_kb(prediction: Prediction, sweep: Sweep, notes: list[str]) -> int:
     if sweep.default_read_ahead_kb is not None:
         return sweep.default_read_ahead_kb
     reference = prediction.reference
-    if not reference.found:
+    if not reference.in_force:
         text = (
             f"the window in force before is unknown: regrets are relative to {reference.kb} KiB "
             f"({reference.name})"
@@ -325,7 +325,9 @@ def _whole_pages(kb: int | None, page_kb: float, seconds: dict[int, float]) -> i
     if kb is None or kb in seconds:
         return kb
     window = int(kb // page_kb)
-    return next((one for one in seconds if int(one // page_kb) == window), kb)
+    return next(
+        (measured_kb for measured_kb in seconds if int(measured_kb // page_kb) == window), kb
+    )
 
 
 def _sweep_of(kb: int, sweep: Sweep, target: Sequence[str]) -> str:

@@ -101,7 +101,7 @@ def compare(
         return Comparison(list_found, (), (unpredicted, *_incomplete(recording)))
     version = version_of(release_of(prediction.model))
     start = _start(recording, prediction, device)
-    start_inputs = inputs(recording, version) if start is None else start.taken
+    start_inputs = inputs(recording, version) if start is None else start.inputs
     gap = DEFAULT_GAP if start is None else cheapest_gap(start.device, recording.page_size)
     list_found = find_ranges(recording, order, gap, only)
     windows = _windows(prediction)

@@ -20,7 +20,7 @@ from foreread.emulator.linux.operations import OPERATION, Op, Program
 from foreread.emulator.linux.steps import META, ONCE, STEP, Run, Timed
 
 Row = tuple[int, int, int]  # file row, first page, pages
-Asked = tuple[int, int, int, int, int]  # OPERATION
+Operation = tuple[int, int, int, int, int]  # OPERATION
 MOST_ASKED, MOST_UNDER_WAY = 32, 512 << 10  # foreread-prefetch.c
 _OPENS = 2  # a file: as a place, and to read (open_regular)
 # If both look up the same name, the recorded thread continues first, whichever requested the
@@ -109,15 +109,15 @@ def _replayer_steps(
     handle_of: dict[int, int],
     metadata: dict[int, list[int]],
     opening: Opening,
-) -> tuple[list[tuple[object, ...]], list[Asked]]:
+) -> tuple[list[tuple[object, ...]], list[Operation]]:
     """Return the replayer's steps, and their operations."""
     steps: list[tuple[object, ...]] = []
-    done: list[Asked] = []
+    done: list[Operation] = []
     under_way: deque[Row] = deque()
     asked_pages = 0  # of the ranges under way
     open_file, unread = -1, dict(metadata)
 
-    def do(request: Asked) -> None:
+    def do(request: Operation) -> None:
         steps.append(_step(len(run.program.operations) + len(done)))
         done.append(request)
 

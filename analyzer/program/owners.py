@@ -51,11 +51,11 @@ class Owners:
         owners = np.zeros(len(threads), np.int64)
         for thread, rows in rows_by(threads).items():
             if thread in self._times:
-                found = np.searchsorted(
+                places = np.searchsorted(
                     np.array(self._times[thread], np.int64), times_ns[rows], side="right"
                 )
                 of_thread = np.array([0, *self._owners[thread]], np.int64)
-                owners[rows] = of_thread[found]
+                owners[rows] = of_thread[places]
         return owners
 
     def _row(self, owner: Owner) -> int:

@@ -224,9 +224,9 @@ class _Threads:
         """Add reads that are not operations to the threads that waited; yield the others."""
         rows = np.flatnonzero(~own & ((self.requests["flags"] & Rwbs.READ) > 0))
         pids, issued = self.asked_by[rows], self.asked_ns[rows]
-        asked, done = rows_by(pids), rows_by(owners)
+        requested, done = rows_by(pids), rows_by(owners)
         for thread, life in self.lives.items():
-            of_thread = asked.get(thread, _NO_ROWS)
+            of_thread = requested.get(thread, _NO_ROWS)
             theirs, at = rows[of_thread], issued[of_thread]
             did = np.sort(times[done.get(thread, _NO_ROWS)])
             did = np.append(did, np.iinfo(np.uint64).max)

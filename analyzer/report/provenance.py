@@ -71,7 +71,7 @@ def board(subject: Subject) -> Section:
 
 
 def _device_facts(device: Device, present: str | None) -> list[tuple[str, str]]:
-    """Return the facts of a disk; ``found`` says where the window found came from."""
+    """Return the facts of a disk; ``present`` says where the window found came from."""
     queue = [f"{name} {device.queue[name]}" for name in QUEUE if name in device.queue]
     return [
         ("Disk", f"{device.name} ({device.dev}) {device.model}".strip()),

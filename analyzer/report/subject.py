@@ -64,7 +64,7 @@ class Subject:
     @property
     def current_known(self) -> bool:
         """Whether the window in force before the recording is known."""
-        return self.reference.found
+        return self.reference.in_force
 
     @property
     def current_kb(self) -> int:

@@ -43,7 +43,8 @@ _SAME_CODE = {"lz4hc": "lz4"}  # lz4hc is unpacked by the code of lz4
 class ErofsOptions:
     """The layouts to compare, and the facts about the target.
 
-    ``named``: the user named ``compressors``. ``config``, ``orders``: as in ``compared.Asked``.
+    ``named``: the user named ``compressors``. ``config``, ``orders``: as in
+    ``compared.LayoutQuestion``.
     """
 
     compressors: Sequence[str] = _COMPARED

@@ -104,7 +104,7 @@ class Prediction(by_window.Prediction):
         names: dict[int, list[str]] = {}
         for kb, name in (
             (verdict.read_ahead_kb, verdict.action),
-            (reference.kb, "now" if reference.found else reference.name),
+            (reference.kb, "now" if reference.in_force else reference.name),
             (published, "published criterion"),
         ):
             if kb is not None:

@@ -118,7 +118,7 @@ def first_alarm(seconds: Sequence[float]) -> int | None:
     """Return after how many commits the drift of a history is found; None: never."""
     alarm = drift(seconds).alarm
     looks = range(len(seconds) + 1 if alarm is None else alarm + 1, len(seconds) + 1)
-    return next((look for look in looks if drift(seconds[:look]).found), None)
+    return next((look for look in looks if drift(seconds[:look]).is_significant), None)
 
 
 def table() -> list[str]:
@@ -127,9 +127,16 @@ def table() -> list[str]:
     return markdown(head, [_row(case, rates(case)) for case in CASES])
 
 
-def _row(case: Case, found: Rates) -> tuple[str, ...]:
-    commits = [f"{n:.0f}" if math.isfinite(n) else NONE for n in (found.commits, found.late)]
-    return (case.name, f"{100 * found.alarmed:.1f}", *commits, f"{100 * found.compared:.1f}")
+def _row(case: Case, case_rates: Rates) -> tuple[str, ...]:
+    commits = [
+        f"{n:.0f}" if math.isfinite(n) else NONE for n in (case_rates.commits, case_rates.late)
+    ]
+    return (
+        case.name,
+        f"{100 * case_rates.alarmed:.1f}",
+        *commits,
+        f"{100 * case_rates.compared:.1f}",
+    )
 
 
 def example() -> list[Series]:

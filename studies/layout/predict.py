@@ -38,7 +38,7 @@ def predicted(images: Sequence[Image], folder: Path) -> list[Document]:
         order = order_of([start.start for start in starts.values()])
         layouts = [image.layout for image in images]
         for name, start in starts.items():
-            window = present_window(start.taken, start.disk)
+            window = present_window(start.inputs, start.disk)
             start_cases = list(cases(start, octets, layouts, order, window))
             timed = timing(start, start_cases[0], unpacking, DEVICE)
             for image, case in zip(images, start_cases[1:], strict=True):

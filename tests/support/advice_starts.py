@@ -38,7 +38,7 @@ def start_of(
     recording = recording_of(accesses, sizes, **{**base, **changes})
     run = run_of(script, rows, tail_ns=30)
     return Start(
-        taken=taken_of(recording, run),
+        inputs=taken_of(recording, run),
         disk=7 << 20,
         run=run,
         device=DEVICE,

@@ -127,15 +127,15 @@ def explain(trials: Sequence[Trial]) -> Found:
         if limiter is not None:
             return _held(limiter, trials)
     simple = [_held(_fixed(trials), trials), _held(_even(trials), trials)]
-    explaining = [found for found in simple if found.explains]
+    explaining = [fit for fit in simple if fit.explains]
     if explaining:
         # Not the median: it misses a kind that is wrong about only a few trials.
-        return min(explaining, key=lambda found: np.mean(np.abs(found.errors)))
+        return min(explaining, key=lambda fit: np.mean(np.abs(fit.errors)))
     return _held(_table(trials), trials)
 
 
 def _held(device: FixedCost | Paced | Measured, trials: Sequence[Trial]) -> Found:
-    errors = [simulate(device, one).per_second() / one.per_second() - 1 for one in trials]
+    errors = [simulate(device, trial).per_second() / trial.per_second() - 1 for trial in trials]
     return Found(device, tuple(errors))
 
 
@@ -190,18 +190,20 @@ def _limiter(trials: Sequence[Trial]) -> Paced | None:
     A limit is known if it delays a trial that the other limit does not.
     """
     stalled = [trial for trial in trials if len(trial.bursts()) >= _FEWEST_STALLS]
-    apart = [np.median(np.diff(one.done_ns[one.bursts()])) / THROTL_SLICE_NS for one in stalled]
-    if sum(map(len, (one.bursts() for one in stalled))) < _FEWEST_BURSTS:
+    apart = [
+        np.median(np.diff(trial.done_ns[trial.bursts()])) / THROTL_SLICE_NS for trial in stalled
+    ]
+    if sum(map(len, (trial.bursts() for trial in stalled))) < _FEWEST_BURSTS:
         return None
     usual = float(np.median(apart)) if apart else 0.0
     # A busy machine cuts bursts in two; most of the time stalled still ends at slices' edges.
-    cut = _CUT <= usual < _SLICES[0] and np.mean([_at_edges(one) for one in stalled]) >= _EDGES
+    cut = _CUT <= usual < _SLICES[0] and np.mean([_at_edges(trial) for trial in stalled]) >= _EDGES
     if not cut and not _SLICES[0] <= usual <= _SLICES[1]:
         return None
-    turns = np.array([one.per_second() for one in stalled])
-    sizes = turns * np.array([one.kib * KIB for one in stalled])
+    turns = np.array([trial.per_second() for trial in stalled])
+    sizes = turns * np.array([trial.kib * KIB for trial in stalled])
     by_turn, by_size = _highest(turns), _highest(sizes)
-    small = np.array([one.kib for one in stalled]) == min(one.kib for one in stalled)
+    small = np.array([trial.kib for trial in stalled]) == min(trial.kib for trial in stalled)
     large = sizes[by_size & ~small]
     if len(large) and np.median(sizes[small]) < _TELLS_APART * np.median(large):
         by_size &= ~small  # close to the limit of bytes, and yet below it
@@ -226,8 +228,8 @@ def _highest(rates: Array) -> Array:
     return np.asarray(rates >= _BINDS * limit)
 
 
-def _rate(found: Array) -> float:
-    return float(np.median(found)) if len(found) else inf
+def _rate(rates: Array) -> float:
+    return float(np.median(rates)) if len(rates) else inf
 
 
 def _behind(trials: Sequence[Trial]) -> FixedCost:
@@ -243,8 +245,8 @@ def _behind(trials: Sequence[Trial]) -> FixedCost:
 
 def _table(trials: Sequence[Trial]) -> Measured:
     """Return the table of the measurements."""
-    alone = {(one.kib, one.sequential): one.each_ns() for one in _alone(trials)}
-    deep = {(one.kib, one.sequential): one.each_ns() for one in trials if one.depth > 1}
+    alone = {(trial.kib, trial.sequential): trial.each_ns() for trial in _alone(trials)}
+    deep = {(trial.kib, trial.sequential): trial.each_ns() for trial in trials if trial.depth > 1}
     points = [
         Point(kib, sequential, latency, min(deep.get((kib, sequential), latency), latency))
         for (kib, sequential), latency in sorted(alone.items())

@@ -36,9 +36,9 @@ class CalibrationDocument(Document, frozen=True, kw_only=True):
     trials: list[TrialDocument]
 
 
-def trial_documents(trials: list[Trial], found: Found) -> list[TrialDocument]:
+def trial_documents(trials: list[Trial], fit: Found) -> list[TrialDocument]:
     """Return the rows of the trials."""
-    return [_row(trial, error) for trial, error in zip(trials, found.errors, strict=True)]
+    return [_row(trial, error) for trial, error in zip(trials, fit.errors, strict=True)]
 
 
 def _row(trial: Trial, error: float) -> TrialDocument:

@@ -46,7 +46,7 @@ def as_in_run(device: Measured, requests: Table, each_ns: float, same_disk: bool
     if not shifts:
         return device
     either = next(iter(shifts.values()))
-    points = [_shifted(one, shifts.get(one.sequential, either)) for one in device.points]
+    points = [_shifted(point, shifts.get(point.sequential, either)) for point in device.points]
     return replace(device, points=tuple(points), band=min(hypot(device.band, max(drifts)), 1.0))
 
 

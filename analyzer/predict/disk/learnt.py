@@ -67,7 +67,7 @@ def _band(seen: Observed, fitted: Stateful) -> float:
     took, small = seen.took_ns, seen.sectors == np.median(seen.sectors)
     deviation = float((took - seen.served_ns(fitted)).std())
     groups = (took, took[small], took[~small])
-    errors = [deviation / np.sqrt(len(one)) / one.mean() for one in groups if len(one)]
+    errors = [deviation / np.sqrt(len(group)) / group.mean() for group in groups if len(group)]
     return float(min(max(*errors, SMALLEST_BAND), 1.0))
 
 

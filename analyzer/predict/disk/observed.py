@@ -117,13 +117,13 @@ def unexplained(requests: Observed, device: DeviceModel) -> Off | None:
     model = requests.alone_ns(device)
     model = np.where(requests.in_flight, requests.served_ns(device), model)
     usual = took <= _TAIL * np.median(took) + model  # without stalls of the machine
-    found = [
+    deviations = [
         off
         for name, rows in _groups(requests)
         if (off := _off(name, took[rows & usual], model[rows & usual])) is not None
     ]
     # Requests that wait show what those before them took: they are the reason only if alone.
-    causes = [off for off in found if off.group != _WAITING] or found
+    causes = [off for off in deviations if off.group != _WAITING] or deviations
     return max(causes, key=lambda off: abs(off.part) * np.sqrt(off.requests), default=None)
 
 

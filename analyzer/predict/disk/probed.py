@@ -31,7 +31,7 @@ class Probed:
 
     device: DeviceModel
     how: str
-    found: Found | None = None
+    fit: Found | None = None
 
 
 class LimiterUnknownError(DeviceModelError):
@@ -52,21 +52,21 @@ def device_of_probe(disk: DiskProbe, requests: Table | None = None) -> Probed:
         return Probed(learn_disk(_requests_of(disk)), _how(disk))
     trials = trials_of(disk)
     own = _held_run(requests) if requests is not None else None
-    if own is not None or any(held_trial(one) for one in trials):
+    if own is not None or any(held_trial(trial) for trial in trials):
         return _limited(disk, trials, own)
-    found = explain(_longest(trials))
-    most = np.percentile(np.abs(found.errors), 90)
-    too_few = len(found.errors) < found.figures + _MORE_TRIALS
-    if too_few or found.median > _EXPLAINED or most > _MOST_ERROR:
+    fit = explain(_longest(trials))
+    most = np.percentile(np.abs(fit.errors), 90)
+    too_few = len(fit.errors) < fit.figures + _MORE_TRIALS
+    if too_few or fit.median > _EXPLAINED or most > _MOST_ERROR:
         raise DeviceModelError(
             f"the capture's probe of {disk.name} is inconsistent: the machine was busy",
             f"record again, or {_REMEDY}",
         )
-    device = found.with_band()
+    device = fit.with_band()
     if isinstance(device, Measured):
         # A table reproduces its input; its accuracy comes from comparing the halves of trials.
-        device = replace(device, band=min(max(found.band, _scatter(trials_of(disk))), 1.0))
-    return Probed(device, _how(disk), found)
+        device = replace(device, band=min(max(fit.band, _scatter(trials_of(disk))), 1.0))
+    return Probed(device, _how(disk), fit)
 
 
 def _limited(disk: DiskProbe, trials: list[Trial], own: Held | None) -> Probed:
@@ -105,14 +105,14 @@ def _how(disk: DiskProbe) -> str:
 def _requests_of(disk: DiskProbe) -> Table:
     """Return the requests that block events timed, in order of issue."""
     rows = [
-        (start, end, one.request_bytes // 512, at // 512)
-        for one in disk.trials
-        for start, end, at in zip(one.issue_ns, one.complete_ns, one.offset, strict=True)
+        (start, end, trial.request_bytes // 512, at // 512)
+        for trial in disk.trials
+        for start, end, at in zip(trial.issue_ns, trial.complete_ns, trial.offset, strict=True)
     ]
     rows.sort()
     columns = np.array(rows, np.uint64).reshape(-1, 4).T
     zeros = np.zeros(columns.shape[1], np.uint64)
-    found = {
+    by_name = {
         "issue_ns": columns[0] + np.uint64(1),
         "complete_ns": columns[1] + np.uint64(1),
         "sectors": columns[2],
@@ -121,7 +121,7 @@ def _requests_of(disk: DiskProbe) -> Table:
     }
     return Table(
         REQUESTS,
-        {c.name: found.get(c.name, zeros).astype(c.dtype) for c in REQUESTS.columns},
+        {c.name: by_name.get(c.name, zeros).astype(c.dtype) for c in REQUESTS.columns},
     )
 
 
@@ -181,7 +181,7 @@ def probe_of(probe: DiskProbe | None, dev: str) -> DiskProbe | None:
 
 def trials_of(disk: DiskProbe) -> list[Trial]:
     """Return the probe's trials that are long enough; raises DeviceModelError if too few are."""
-    trials = [_trial(one) for one in disk.trials if _tells(one)]
+    trials = [_trial(trial) for trial in disk.trials if _tells(trial)]
     smallest = min((trial.kib for trial in trials), default=0)
     alone = any(trial.depth == 1 and trial.kib == smallest for trial in trials)
     if len(trials) < _FEWEST_TRIALS or not alone:
@@ -194,11 +194,15 @@ def _tells(trial: ProbeTrial) -> bool:
     return len(done) >= _FEWEST and trial.request_bytes >= 1024 and max(done) > min(done)
 
 
-def _trial(one: ProbeTrial) -> Trial:
+def _trial(trial: ProbeTrial) -> Trial:
     """Return a trial that begins at 0, in order of completion."""
-    issue, done = (np.array(rows, np.float64) for rows in (one.issue_ns, one.complete_ns))
+    issue, done = (np.array(rows, np.float64) for rows in (trial.issue_ns, trial.complete_ns))
     order = np.argsort(done, kind="stable")
     latency = np.maximum(done - issue, 1.0)[order]
     return Trial(
-        one.request_bytes // KIB, one.sequential, one.depth, done[order] - issue.min(), latency
+        trial.request_bytes // KIB,
+        trial.sequential,
+        trial.depth,
+        done[order] - issue.min(),
+        latency,
     )

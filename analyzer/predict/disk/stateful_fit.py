@@ -52,12 +52,12 @@ def fit_stateful(requests: Observed) -> Stateful | None:
     # One kind for all sizes of units and of the cache: none is simpler than another.
     keeping = min(
         (_fit(requests, alone, kind) for kind in _keeping(requests)),
-        key=lambda one: one.deviation,
+        key=lambda fit: fit.deviation,
     )
     best = simple[0]
-    for one in (*simple[1:], keeping):
-        if best.deviation > _EXACT and one.deviation < BETTER * best.deviation:
-            best = one
+    for fit in (*simple[1:], keeping):
+        if best.deviation > _EXACT and fit.deviation < BETTER * best.deviation:
+            best = fit
     return _with_jitter(requests, best.device)
 
 
@@ -93,19 +93,19 @@ def _distances(requests: Observed, kib: int) -> tuple[Array, Array]:
     """
     stack: list[int] = []
     first: list[int] = []
-    found: list[int] = []
+    distances: list[int] = []
     ends = requests.sector + requests.sectors - 1
     bounds = zip((requests.sector // (2 * kib)).tolist(), (ends // (2 * kib)).tolist(), strict=True)
     for low, high in bounds:
-        first.append(len(found))
+        first.append(len(distances))
         for unit in range(low, high + 1):
             at = stack.index(unit) if unit in stack else MOST_UNITS
-            found.append(at)
+            distances.append(at)
             if at < MOST_UNITS:
                 del stack[at]
             stack.insert(0, unit)
             del stack[MOST_UNITS:]
-    return np.array(first), np.array(found)
+    return np.array(first), np.array(distances)
 
 
 def _fit(requests: Observed, alone: Array, kind: _Kind) -> _Fitted:
@@ -146,9 +146,11 @@ def _at_once(requests: Observed, device: Stateful) -> Stateful:
         return device
     took = requests.took_ns[together]
     tried = [replace(device, parallel=number) for number in PARALLEL]
-    off = [np.abs(took - requests.served_ns(one)[together]).mean() for one in tried]
+    off = [np.abs(took - requests.served_ns(candidate)[together]).mean() for candidate in tried]
     least = min(off)
-    return next(one for one, each in zip(tried, off, strict=True) if each <= 1.02 * least)
+    return next(
+        candidate for candidate, each in zip(tried, off, strict=True) if each <= 1.02 * least
+    )
 
 
 def _with_jitter(requests: Observed, device: Stateful) -> Stateful:

@@ -170,8 +170,8 @@ def _unknown_places(start: Start) -> Iterator[Doubt]:
     """A disk that seeks takes no time for a distance to a file whose place is unknown."""
     if not isinstance(start.device, Stateful) or not start.device.seek_ns_per_root:
         return
-    on_disk = np.flatnonzero(start.taken.disk_of_file == start.taken.disks.index(start.disk))
-    unknown = len(np.setdiff1d(on_disk, start.taken.extents["file"]))
+    on_disk = np.flatnonzero(start.inputs.disk_of_file == start.inputs.disks.index(start.disk))
+    unknown = len(np.setdiff1d(on_disk, start.inputs.extents["file"]))
     if unknown:
         yield Doubt(
             f"the disk seeks, and the places of {unknown:,} of {plural(len(on_disk), 'file')} are "

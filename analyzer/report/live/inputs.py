@@ -48,7 +48,7 @@ def live_inputs(subject: Subject, device: DeviceModel | None = None) -> Live | N
     if version is None or not recording.accesses.rows or in_clusters(recording):
         return None
     start = _start(subject, device)
-    program_inputs = inputs(recording, version) if start is None else start.taken
+    program_inputs = inputs(recording, version) if start is None else start.inputs
     order = _disks(program_inputs, start)
     of_disk = program_inputs.disk_of_file[program_inputs.program.file_of_operations()]
     rows = [np.flatnonzero(of_disk == disk) for disk in order]

@@ -31,23 +31,23 @@ class GeneticEngine:
         self.mutation_rate = recipe.mutation.rate
         self.average: float | None = None
         self.pool: list[Scored] = []
-        self.asked: list[Child] = self._first(seeds)
+        self.children: list[Child] = self._first(seeds)
 
     def ask(self) -> list[Chromosome]:
         """Return the generation to evaluate; empty after the recipe's last."""
         last = self.recipe.generations
-        return [] if last and self.generation >= last else list(self.asked)
+        return [] if last and self.generation >= last else list(self.children)
 
     def tell(self, scored: Sequence[Scored]) -> None:
         """Make the next generation from the fitness of this one."""
         self.generation += 1
         self._set_rate(sum(child.fitness for child in scored) / max(len(scored), 1))
         breed = {"all": self._generational, "worse-half": self._steady, "worst": self._merged}
-        self.asked = breed[self.recipe.replaces](scored)
+        self.children = breed[self.recipe.replaces](scored)
 
     def reintroduce(self, chromosome: Chromosome) -> None:
         """Replace the first child by ``chromosome`` (Moilanen 2006, 5.5)."""
-        self.asked[0] = self.space.repair(chromosome)
+        self.children[0] = self.space.repair(chromosome)
 
     def _first(self, seeds: Sequence[Chromosome]) -> list[Child]:
         size, recipe = self.recipe.population, self.recipe

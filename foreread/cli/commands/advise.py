@@ -11,7 +11,7 @@ from foreread.analyzer.advise.document import AdviceDocument, AdviceRow
 from foreread.analyzer.advise.images import image_offers
 from foreread.analyzer.advise.parts import NamedStart, on_parts
 from foreread.analyzer.advise.situation import AdviceError
-from foreread.analyzer.layout.compared import Asked
+from foreread.analyzer.layout.compared import LayoutQuestion
 from foreread.analyzer.layout.opened_image import kind_of, opened
 from foreread.analyzer.layout.unpacking_file import read_unpacking
 from foreread.analyzer.predict.disk.parts import library, parts_named
@@ -269,5 +269,5 @@ def _sources(args: argparse.Namespace) -> list[Source]:
     with opened(args.image) as octets:
         kind_of(octets)  # refused now, not after the replays
     measured = None if args.unpacking is None else read_unpacking(args.unpacking)
-    options = Asked(unpacking=measured.by_compressor if measured else None)
+    options = LayoutQuestion(unpacking=measured.by_compressor if measured else None)
     return [image_offers(args.image, args.mountpoint, options)]

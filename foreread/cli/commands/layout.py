@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from foreread.analyzer.ingest.recording import Recording
-from foreread.analyzer.layout.compared import Asked, Compared, compare_layouts
+from foreread.analyzer.layout.compared import Compared, LayoutQuestion, compare_layouts
 from foreread.analyzer.layout.document import LayoutRow
 from foreread.analyzer.layout.opened_image import kind_of, opened
 from foreread.analyzer.layout.support import read_kernel_config
@@ -202,7 +202,7 @@ def _compared(
         measured = measure_unpacking(args.target, image, recordings[0], every, args.mountpoint)
     elif args.unpacking:
         measured = read_unpacking(args.unpacking)
-    options = Asked(
+    options = LayoutQuestion(
         block_sizes=[kib << 10 for kib in args.block_sizes or _SIZES_KIB],
         compressors=measured.usable(wanted) if measured else wanted,
         unpacking=measured.by_compressor if measured else None,

@@ -17,7 +17,7 @@ def loads_text(loads: Loads, verdict: Verdict, reference: Reference) -> str:
     """Return one row a load, and all weighted: its own verdict, and the seconds of the windows that
     the verdicts compare, with their change against the reference window.
     """
-    windows = {loads.reference_kb: ["now" if reference.found else reference.name]}
+    windows = {loads.reference_kb: ["now" if reference.in_force else reference.name]}
     for kb, whose in ((loads.idle_kb, "idle's"), (verdict.read_ahead_kb, "all's")):
         if kb is not None:
             windows.setdefault(kb, []).append(whose)

@@ -131,7 +131,7 @@ def _marks(prediction: Prediction) -> dict[int, list[str]]:
             verdict.action,
         ),
         (curve.predicted_best, "fastest"),
-        (int(prediction.reference.kb // size_kb), "now" if prediction.reference.found else ""),
+        (int(prediction.reference.kb // size_kb), "now" if prediction.reference.in_force else ""),
     ]
     if verdict.by == "criterion":
         of.append((curve.quasi_optimal, "quasi-optimal"))

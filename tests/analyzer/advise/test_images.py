@@ -9,7 +9,7 @@ from foreread import load
 from foreread.analyzer.advise.advise import advise
 from foreread.analyzer.advise.images import image_offers
 from foreread.analyzer.advise.situation import situation_of
-from foreread.analyzer.layout.compared import Asked, compare_layouts
+from foreread.analyzer.layout.compared import LayoutQuestion, compare_layouts
 from foreread.analyzer.layout.order import LayoutError
 from foreread.analyzer.layout.seconds import Unpacking
 from foreread.cli.main import main
@@ -17,7 +17,7 @@ from foreread.emulator.devices.device import FixedCost
 
 DEVICE = FixedCost(1e6, 50e3)
 COSTS = {"gzip": Unpacking(2e5), "lz4": Unpacking(4e4)}
-ASKED = Asked(block_sizes=(131072, 1 << 20), compressors=("gzip", "lz4"), unpacking=COSTS)
+ASKED = LayoutQuestion(block_sizes=(131072, 1 << 20), compressors=("gzip", "lz4"), unpacking=COSTS)
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,9 @@ def found(recording, image):
 @pytest.mark.thorough
 def test_an_image_saves_as_much_as_layout_predicts(recording, image, found):
     present, *others = compare_layouts(
-        [recording], image, asked=Asked(ASKED.block_sizes, ASKED.compressors, COSTS, DEVICE)
+        [recording],
+        image,
+        asked=LayoutQuestion(ASKED.block_sizes, ASKED.compressors, COSTS, DEVICE),
     ).rows
     best = {
         one: min(row.seconds for row in others if row.compressor == one) for one in ("gzip", "lz4")
@@ -69,7 +71,7 @@ def test_images_are_combined_with_lists_and_windows(found):
 
 def test_compressors_without_a_time_to_unpack_are_named(recording, image):
     situation = situation_of([recording], DEVICE)
-    asked = Asked(block_sizes=(131072,))
+    asked = LayoutQuestion(block_sizes=(131072,))
     found = list(image_offers(image, asked=asked)(situation))
     notes = [one for one in found if isinstance(one, str)]
     assert any("no seconds of images with" in note and "--unpacking" in note for note in notes)

@@ -42,7 +42,7 @@ def variant(mountpoint="/data", device=DEVICE):
     run, _ = read_ahead(run_of(script, rows), tables)
     recording = recording_of([(0, 0)], [4096], capture=capture_of(devices=[device_of(queue=QUEUE)]))
     start = Start(
-        taken=taken_of(recording, run),
+        inputs=taken_of(recording, run),
         disk=7 << 20,
         run=run,
         device=device,

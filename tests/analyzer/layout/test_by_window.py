@@ -198,7 +198,7 @@ def test_clusters_of_more_than_a_block_widen_the_band(image):
 
 def test_a_page_that_a_cluster_brought_and_nothing_touches_is_not_read_singly(recording, image):
     start = on_erofs(recording, read_erofs(image.read_bytes()))
-    program = start.taken.program
+    program = start.inputs.program
     read = np.flatnonzero(program.operations["op"] == Op.READ)
     file = program.file_of_operations()[read]
     packed = start.image.files["layout"][start.file[file]] > 0

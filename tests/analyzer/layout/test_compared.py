@@ -8,7 +8,7 @@ from image_trees import ON_SQUASHFS, built, contents, squashfs, tree_of
 from msgspec import structs
 
 from foreread import load
-from foreread.analyzer.layout.compared import Asked, compare_layouts, layouts_of
+from foreread.analyzer.layout.compared import LayoutQuestion, compare_layouts, layouts_of
 from foreread.analyzer.layout.opened_image import opened
 from foreread.analyzer.layout.order import LayoutError
 from foreread.analyzer.layout.seconds import Unpacking
@@ -20,7 +20,7 @@ from foreread.emulator.images.squashfs import read_squashfs
 
 DATA = Path(__file__).parents[2] / "foreread/data"
 ON_EXT4 = DATA / "arm64-madplay/arm64-madplay.capture.tar.xz"
-ASKED = Asked(block_sizes=(131072, 1 << 20), compressors=("gzip", "xz"))
+ASKED = LayoutQuestion(block_sizes=(131072, 1 << 20), compressors=("gzip", "xz"))
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_a_measured_compressor_has_seconds(recording, image, found):
     dear = cheap | {"xz": Unpacking(9e5)}
     by_cost = []
     for unpacking in (cheap, dear):
-        asked = Asked(ASKED.block_sizes, ASKED.compressors, unpacking)
+        asked = LayoutQuestion(ASKED.block_sizes, ASKED.compressors, unpacking)
         rows = compare_layouts([recording], image, asked=asked).rows
         by_cost.append(rows[3].seconds)
     assert by_cost[0] is not None
@@ -72,7 +72,7 @@ def test_a_measured_compressor_has_seconds(recording, image, found):
 
 
 def test_weights_decide_the_means(recording, image, found):
-    asked = Asked(block_sizes=(131072,), compressors=("gzip",))
+    asked = LayoutQuestion(block_sizes=(131072,), compressors=("gzip",))
     twice = compare_layouts([recording, recording], image, weights=(1, 3), asked=asked)
     assert twice.rows[0].requests == found.rows[0].requests
     assert len(twice.rows[0].starts) == 2
@@ -113,7 +113,7 @@ def test_missing_files_are_counted(recording, tmp_path):
     root = tree_of(recording, tmp_path / "root")
     (root / "usr/lib/x86_64-linux-gnu/libid3tag.so.0.3.0").unlink()
     image = squashfs(root, tmp_path / "image")
-    asked = Asked(block_sizes=(131072,), compressors=("gzip",))
+    asked = LayoutQuestion(block_sizes=(131072,), compressors=("gzip",))
     found = compare_layouts([recording], image, asked=asked)
     assert any(note.startswith("1 file is not in the image, of ") for note in found.notes)
 
@@ -124,7 +124,7 @@ def test_a_start_through_fuse_has_a_doubt_about_all_rows(image, recording):
         for mount in recording.capture.mounts
     ]
     capture = structs.replace(recording.capture, mounts=mounts)
-    asked = Asked(block_sizes=(131072,), compressors=("gzip",))
+    asked = LayoutQuestion(block_sizes=(131072,), compressors=("gzip",))
     found = compare_layouts([replace(recording, capture=capture)], image, asked=asked)
     (doubt,) = (note for note in found.notes if "FUSE (fuse.App.AppImage)" in note)
     assert kind_of(doubt) is NoteKind.ANSWER
@@ -152,7 +152,7 @@ def test_a_compressor_whose_package_is_missing_is_left_out(recording, image, mon
         raise compressors.MissingCompressor("the Python package lz4 is not installed", "pip")
 
     monkeypatch.setitem(compressors._PACK, "lz4", missing)
-    asked = Asked(block_sizes=(131072,), compressors=("gzip", "lz4"))
+    asked = LayoutQuestion(block_sizes=(131072,), compressors=("gzip", "lz4"))
     found = compare_layouts([recording], image, asked=asked)
     assert {row.compressor for row in found.rows} == {"gzip"}
     assert any("lz4 is not compared" in note for note in found.notes)
@@ -162,7 +162,7 @@ def test_blocks_that_a_kernel_with_larger_pages_does_not_mount_are_left_out(reco
     with opened(image) as octets:
         tables = read_squashfs(octets)
     board = support_of("squashfs", [replace(recording, page_size=65536)], "gzip")
-    asked = Asked(block_sizes=(16384, 65536, 131072), compressors=("gzip",))
+    asked = LayoutQuestion(block_sizes=(16384, 65536, 131072), compressors=("gzip",))
     layouts, notes = layouts_of(tables, asked, board)
     assert {layout.block_size for layout in layouts} == {65536, 131072}
     assert [note for note in notes if note.startswith("blocks of 16 KiB are not compared: ")]

@@ -67,7 +67,7 @@ def test_a_start_reads_the_recorded_pages_of_an_image_like_the_recorded_one(reco
 def test_the_c_core_reads_the_same_folios_of_an_uncompressed_image(recording, images, window):
     start = on_erofs(recording, read_erofs(images["none"]))
     kernel, _ = start.counting(window)
-    program, (machine, limits) = start.program(), start.taken.machine(start.disk)
+    program, (machine, limits) = start.program(), start.inputs.machine(start.disk)
     group = np.zeros(len(program.files), np.uint32)
     extents = start.layout().extents
     core = Emulation(program, rules_for(start.version), machine, limits, extents, group)

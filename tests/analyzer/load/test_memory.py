@@ -37,8 +37,8 @@ def noting(start, memory):
     """Return a start whose capture notes its memory."""
     recording = start.recording
     capture = msgspec.structs.replace(recording.capture, memory=memory)
-    taken = replace(start.taken, recording=replace(recording, capture=capture))
-    return replace(start, taken=taken)
+    taken = replace(start.inputs, recording=replace(recording, capture=capture))
+    return replace(start, inputs=taken)
 
 
 def pages(start, window):

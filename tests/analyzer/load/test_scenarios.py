@@ -70,7 +70,7 @@ def test_a_file_system_below_dev_is_no_device():
     shm = Mount(dev="7:0", mountpoint="/dev/shm/board", fstype="ext4", source="", options="")
     capture = replace_struct(capture, mounts=[*capture.mounts, shm])
     recording = replace(start.recording, capture=capture)
-    start = replace(start, taken=replace(start.taken, recording=recording))
+    start = replace(start, inputs=replace(start.inputs, recording=recording))
     assert load_of_scenario("reader:/dev/shm/board/big", start).clients
 
 
@@ -100,7 +100,7 @@ def with_cat(sequential):
     capture = start.recording.capture
     host = replace_struct(capture.host, sequential_cat=sequential)
     recording = replace(start.recording, capture=replace_struct(capture, host=host))
-    return replace(start, taken=replace(start.taken, recording=recording))
+    return replace(start, inputs=replace(start.inputs, recording=recording))
 
 
 @pytest.mark.parametrize(("sequential", "size"), [(True, 128 * KIB), (False, 64 * KIB)])

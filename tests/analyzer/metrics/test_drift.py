@@ -57,27 +57,27 @@ def test_the_unit_of_time_does_not_matter(seconds, unit):
 def test_a_drift_of_a_hundredth_a_commit_is_found():
     seconds = [1.01**at for at in range(20)]
     found = drift(seconds)
-    assert found.found
+    assert found.is_significant
     assert found.alarm < 9
     assert found.share == pytest.approx(1.01**15 - 1)
     assert (found.old, found.new) == (seconds[2], seconds[17])
 
 
 def test_a_start_that_becomes_faster_or_stays_does_not_alarm():
-    assert not drift([0.99**at for at in range(50)]).found
-    assert not drift([1.0] * 50).found
+    assert not drift([0.99**at for at in range(50)]).is_significant
+    assert not drift([1.0] * 50).is_significant
 
 
 def test_a_tiny_drift_alarms_and_is_not_reported():
     found = drift([1 + at / 10_000 for at in range(50)])
     assert found.alarm is not None
-    assert not found.found
+    assert not found.is_significant
 
 
 def test_a_drift_that_was_mended_is_not_reported():
     found = drift([*(1.01**at for at in range(20)), *[1.0] * 5])
     assert found.alarm is not None
-    assert not found.found
+    assert not found.is_significant
 
 
 def test_several_starts_share_the_false_alarms():
@@ -91,7 +91,7 @@ def test_several_starts_share_the_false_alarms():
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_few_commits_are_compared_and_do_not_alarm(n):
     found = drift([float(each) for each in range(1, n + 1)])
-    assert not found.found
+    assert not found.is_significant
     assert found.new >= found.old
 
 

@@ -20,7 +20,7 @@ _MOST_OF_A_CALL = 8  # requests of one call that a limiter held
 _LATEST_WAKE_NS = 5_000_000  # after the end of the request that a thread waited for
 
 # A request of a load: ``asked_ns`` is when its thread asked for it, ``done_ns`` when it ended.
-ASKED = np.dtype(
+REQUEST = np.dtype(
     [
         ("asked_ns", "i8"),
         ("done_ns", "i8"),
@@ -38,15 +38,15 @@ ASKED = np.dtype(
 def requests_of(recording: Recording, load: Table, disk: int) -> tuple[Array, dict[int, str]]:
     """Return a load's requests of a disk (dev_t), and the names of threads.
 
-    ASKED rows by time asked: requests that transfer data, and of which the trace has the end. Names
-    are by thread, as far as they are in the trace.
+    REQUEST rows by time asked: requests that transfer data, and of which the trace has the end.
+    Names are by thread, as far as they are in the trace.
     """
     requests = requests_for(replace(recording, requests=load), disk)
     requests = requests.take((requests["sectors"] > 0) & (requests["complete_ns"] > 0))
     events, flags = recording.trace.events, requests["flags"]
-    rows = np.zeros(requests.rows, ASKED)
-    asked = np.minimum(asked_ns(requests, events), requests["complete_ns"])
-    rows["asked_ns"] = asked.astype(np.int64)
+    rows = np.zeros(requests.rows, REQUEST)
+    times_ns = np.minimum(asked_ns(requests, events), requests["complete_ns"])
+    rows["asked_ns"] = times_ns.astype(np.int64)
     for name, column in (
         ("done_ns", "complete_ns"),
         ("pid", "pid"),
