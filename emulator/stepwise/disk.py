@@ -114,7 +114,7 @@ class TimedKernel(Kernel):
             self.accept(self._outside)
         return request
 
-    def taken(self) -> tuple[deque[Read], list[Request]]:
+    def drain(self) -> tuple[deque[Read], list[Request]]:
         """Return the reads without room in the queue, and the requests that ->readahead waits for.
 
         Both are of the time since the last call.

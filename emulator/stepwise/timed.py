@@ -218,7 +218,7 @@ class TimedReplay(Replay):
                     request = kernel.send(sector, sectors, bios, bool(flags & META))
                     if flags & ONCE:
                         self._once.append((sector, sectors, request))
-                    yield from self._accepted(kernel.taken()[0])
+                    yield from self._accepted(kernel.drain()[0])
                     self._sent = True
                 if not flags & AHEAD:
                     yield Sleep(request.done_ns, for_device=True, request=request)
@@ -236,7 +236,7 @@ class TimedReplay(Replay):
                 (kernel.made - requests, kernel.pages - pages, kernel.block_sectors - sectors)
             )
             work[:3] += more
-            outside, held = kernel.taken()
+            outside, held = kernel.drain()
             ahead = [each for each, *_ in outside] if places else []
             self._sent, has_sent = False, kernel.made > requests
             if ahead:
