@@ -39,8 +39,8 @@ def windows_kb(board: Board) -> tuple[int, ...]:
 
 
 def _cell(live: Live, board: Board, start: Application) -> Cell:
-    def request_of(folder: Path, target: str | None = None) -> seconds.Asked:
-        return seconds.Asked(
+    def request_of(folder: Path, target: str | None = None) -> seconds.Request:
+        return seconds.Request(
             command=start.command,
             devices={"known": board.device.write(folder)},
             targets=on_boards.fixed_cost,

@@ -170,8 +170,8 @@ def cells(live: Live) -> list[Cell]:
 
 
 def _seconds(live: Live, board: Board, application: Application) -> Cell:
-    def request_of(folder: Path, target: str | None = None) -> seconds.Asked:
-        return seconds.Asked(
+    def request_of(folder: Path, target: str | None = None) -> seconds.Request:
+        return seconds.Request(
             command=application.command,
             devices={"known": board.device.write(folder), seconds.LEARNT: None},
             targets=fixed_cost,

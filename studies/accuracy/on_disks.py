@@ -51,8 +51,8 @@ def cells(live: Live) -> list[Cell]:
 
 
 def _cell(live: Live, board: DiskBoard, application: Application) -> Cell:
-    def request_of(folder: Path, target: str | None = None) -> seconds.Asked:
-        return seconds.Asked(
+    def request_of(folder: Path, target: str | None = None) -> seconds.Request:
+        return seconds.Request(
             command=application.command,
             devices=_devices(folder, board.disk),
             targets=fixed_cost,

@@ -56,8 +56,8 @@ def _image(board: Board) -> Path | None:
 
 
 def _cell(live: Live, board: Board, application: Application) -> Cell:
-    def request_of(folder: Path, target: str | None = None) -> seconds.Asked:
-        return seconds.Asked(
+    def request_of(folder: Path, target: str | None = None) -> seconds.Request:
+        return seconds.Request(
             command=application.command,
             devices={"known": board.device.write(folder)},
             targets=on_boards.fixed_cost,

@@ -72,7 +72,7 @@ def _side(live: Live, side: Side) -> Cell:
     def run(folder: Path) -> Document:
         foreread = Foreread()
         target = live.target(side.board, foreread)
-        request = seconds.Asked(
+        request = seconds.Request(
             command=side.application.command,
             devices={},
             targets=on_boards.fixed_cost,

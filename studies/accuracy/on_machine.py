@@ -67,8 +67,8 @@ def absent(start: Start) -> str | None:
 
 
 def _loop(board: LoopBoard, limit: Limit, start: Start) -> Cell:
-    def request_of(folder: Path, command: Iterable[str] = ()) -> seconds.Asked:
-        return seconds.Asked(
+    def request_of(folder: Path, command: Iterable[str] = ()) -> seconds.Request:
+        return seconds.Request(
             command=tuple(command),
             devices={
                 "limits given": limit.write(folder),
@@ -101,8 +101,8 @@ def _loop(board: LoopBoard, limit: Limit, start: Start) -> Cell:
 
 
 def _disk(start: Start, repeat: int) -> Cell:
-    def request_of(folder: Path) -> seconds.Asked:
-        return seconds.Asked(
+    def request_of(folder: Path) -> seconds.Request:
+        return seconds.Request(
             command=start.command,
             devices={"calibrated": folder.parent / "calibrated.toml", seconds.LEARNT: None},
             targets=_fast_disk,

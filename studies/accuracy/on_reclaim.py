@@ -285,6 +285,6 @@ def program(seed: int, *, executes: bool, large_folios: bool) -> Program:
 def emulated_mib(touches: Program, version: tuple[int, ...], kb: int, cache_pages: int) -> float:
     """Return how much the emulation reads with so many pages of memory (0: enough)."""
     machine, nowhere = Machine(cache_pages=cache_pages), np.zeros(0, EXTENT)
-    one = np.zeros(1, np.uint32)
-    emulation = Emulation(touches, rules_for(version), machine, Limits(1280), nowhere, one)
+    group = np.zeros(1, np.uint32)
+    emulation = Emulation(touches, rules_for(version), machine, Limits(1280), nowhere, group)
     return float(emulation.counts([kib_to_pages(kb, machine.page_size)]).pages.sum()) / 256

@@ -28,7 +28,7 @@ def calibrate(place: str, file: Path, foreread: Foreread, within: Sequence[str] 
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """A measurement: a command, its target (words of the CLI), and the models to predict it.
 
     ``devices`` are names and files of device models; None: the capture says what the disk costs.
@@ -54,7 +54,7 @@ class Asked:
         return ("--target", self.target) if self.target else ()
 
 
-def measure(request: Asked, folder: Path, foreread: Foreread) -> Document:
+def measure(request: Request, folder: Path, foreread: Foreread) -> Document:
     """Record, sweep and compare, and return the result; ``folder``'s finished parts are kept."""
     sweep = folder / "sweep.json"
     for capture in _captures(folder, request.captures):
@@ -76,7 +76,7 @@ def measure(request: Asked, folder: Path, foreread: Foreread) -> Document:
     return judge(request, folder)
 
 
-def judge(request: Asked, folder: Path) -> Document:
+def judge(request: Request, folder: Path) -> Document:
     """Compare the captures and the sweep that are in ``folder``, and measure nothing."""
     sweep = folder / "sweep.json"
     measured = json.loads(sweep.read_text())
@@ -103,7 +103,7 @@ def _stored(folder: Path) -> list[Path]:
     return sorted(file.parent for file in folder.glob("capture*/capture.json"))
 
 
-def _record(request: Asked, capture: Path, foreread: Foreread) -> None:
+def _record(request: Request, capture: Path, foreread: Foreread) -> None:
     words = ("record", *request.where, "--wait", 300, "--allow-warm", "--json")
     if request.warm_first:
         # The first run may write what later ones read: byte code, caches of fonts.
@@ -113,7 +113,7 @@ def _record(request: Asked, capture: Path, foreread: Foreread) -> None:
     foreread(*words, "-o", capture, "--", *request.command)
 
 
-def _sweep(request: Asked, windows_kb: set[int], sweep: Path, foreread: Foreread) -> None:
+def _sweep(request: Request, windows_kb: set[int], sweep: Path, foreread: Foreread) -> None:
     """Measure the windows that the SWEEP file does not have yet."""
     have: list[Document] = [json.loads(sweep.read_text())] if sweep.exists() else []
     todo = sorted(
@@ -152,7 +152,7 @@ def _row(
     name: str,
     file: Path | None,
     capture: Path,
-    request: Asked,
+    request: Request,
     own_spread: Spread | None,
 ) -> Document:
     """Return the comparison for one capture and one device model; ``why`` if there is none."""

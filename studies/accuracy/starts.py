@@ -147,5 +147,5 @@ def _pigeons(holes: int) -> str:
     lines += [f"(assert (or {' '.join(row)}))" for row in names]
     for column in zip(*names, strict=True):
         pairs = itertools.combinations(column, 2)
-        lines += [f"(assert (not (and {one} {other})))" for one, other in pairs]
+        lines += [f"(assert (not (and {first} {second})))" for first, second in pairs]
     return "\n".join([*lines, "(check-sat)", ""])

@@ -185,7 +185,7 @@ def seconds(listed: Listed, draws: int) -> dict[str, float]:
     window = emulated_pages(WINDOW_KB, start.recording.page_size)
     threads = np.unique(start.run.steps["thread"]).tolist()
     recorded = start.timed([0])[0]
-    found: dict[str, float] = {}
+    seconds_by_way: dict[str, float] = {}
     for name, run in ways(listed):
         own = len(run.steps) - len(start.run.steps)
         times = []
@@ -194,10 +194,10 @@ def seconds(listed: Listed, draws: int) -> dict[str, float]:
             drawn = replace(start, run=_drawn(run, own, rng) if own else run)
             (timed,) = drawn.timed([window], recorded=beside(recorded, run))
             times.append(application_ns(run, timed, threads) / 1e9)
-        found[name] = mean(times)
+        seconds_by_way[name] = mean(times)
     (computed,) = replace(start, device=NO_WAITS).timed([window], recorded=recorded)
-    found["only computing"] = computed.total_ns / 1e9
-    return found
+    seconds_by_way["only computing"] = computed.total_ns / 1e9
+    return seconds_by_way
 
 
 def _drawn(run: Run, own: int, rng: np.random.Generator) -> Run:
@@ -223,29 +223,30 @@ def predicted(captures: Sequence[str], draws: int) -> dict[str, dict[str, dict[s
     """Return the seconds by disk, capture and way; a capture that has none is named on stderr."""
     disks: dict[str, DeviceModel | None] = {"recorded": None}
     disks |= {part.name: part.device for part in library()} | DEPTH_8
-    found: dict[str, dict[str, dict[str, float]]] = {disk: {} for disk in disks}
+    seconds_by_disk: dict[str, dict[str, dict[str, float]]] = {disk: {} for disk in disks}
     for capture in captures:
         recording = load(capture)
         for disk, device in disks.items():
             try:
-                found[disk][capture] = seconds(listed_on(recording, device), draws)
+                seconds_by_disk[disk][capture] = seconds(listed_on(recording, device), draws)
             except DeviceModelError as error:
                 print(f"{capture} on {disk}: {error}", file=sys.stderr)
-    return {disk: by_capture for disk, by_capture in found.items() if by_capture}
+    return {disk: by_capture for disk, by_capture in seconds_by_disk.items() if by_capture}
 
 
-def table(found: Mapping[str, Mapping[str, Mapping[str, float]]]) -> list[str]:
+def table(seconds_by_disk: Mapping[str, Mapping[str, Mapping[str, float]]]) -> list[str]:
     """Return the lines of a table: disks × ways."""
-    every = next(iter(next(iter(found.values())).values()))
+    every = next(iter(next(iter(seconds_by_disk.values())).values()))
     names = [name for name in every if name != PRESENT]
     rows = [
-        [disk, *(_cell(by_capture, name) for name in names)] for disk, by_capture in found.items()
+        [disk, *(_cell(by_capture, name) for name in names)]
+        for disk, by_capture in seconds_by_disk.items()
     ]
     return markdown(["disk", *names], rows)
 
 
 def _cell(by_capture: Mapping[str, Mapping[str, float]], name: str) -> str:
-    changes = [100 * (one[name] / one[PRESENT] - 1) for one in by_capture.values()]
+    changes = [100 * (by_way[name] / by_way[PRESENT] - 1) for by_way in by_capture.values()]
     return f"{median(changes):+.1f} ({min(changes):+.0f}…{max(changes):+.0f})"
 
 
@@ -257,11 +258,11 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="FILE")
     args = parser.parse_args()
     with orderly_exit():
-        found = predicted(args.captures, args.draws)
+        seconds_by_disk = predicted(args.captures, args.draws)
     if args.output:
-        document = {"schema": SCHEMA, "seconds": found}
+        document = {"schema": SCHEMA, "seconds": seconds_by_disk}
         args.output.write_text(json.dumps(document, indent=1) + "\n")
-    print("\n".join(table(found)))
+    print("\n".join(table(seconds_by_disk)))
 
 
 if __name__ == "__main__":

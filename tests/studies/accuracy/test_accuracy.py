@@ -255,7 +255,7 @@ def test_stored_captures_are_each_judged_with_each_device_model(monkeypatch, tmp
 
     monkeypatch.setattr(seconds, "judged", judged)
     devices = {"given": tmp_path / "given.toml", "absent": tmp_path / "none.toml", "own": None}
-    found = seconds.judge(seconds.Asked(("true",), devices, lambda *_: None), tmp_path)
+    found = seconds.judge(seconds.Request(("true",), devices, lambda *_: None), tmp_path)
     assert seen == [
         (name, file) for name in ("capture", "capture-2") for file in ("given.toml", None)
     ]
