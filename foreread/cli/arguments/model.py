@@ -39,21 +39,21 @@ def add_kernel_model(parser: argparse.ArgumentParser) -> None:
 
 def add_other_kernel(parser: argparse.ArgumentParser) -> None:
     """Add the kernel, or the patch of a kernel, that starts are forecast for."""
-    asked = parser.add_mutually_exclusive_group(required=True)
-    asked.add_argument(
+    group = parser.add_mutually_exclusive_group(required=True)
+    group.add_argument(
         "--model",
         metavar="linux-X.Y",
         type=_other_kernel,
         help="the other kernel: newer or older than the capture's kernel",
     )
-    asked.add_argument(
+    group.add_argument(
         "--rules",
         metavar="FILE",
         type=Path,
         help="a patch of a kernel: its version, and the rules of readahead that change (TOML); any "
         "number of captures",
     )
-    asked.add_argument(
+    group.add_argument(
         "--print-rules",
         metavar="linux-X.Y",
         type=_other_kernel,

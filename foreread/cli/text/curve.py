@@ -76,7 +76,7 @@ def _scale(least: float, most: float, width: int) -> str:
 def _drawing() -> Callable[..., Any] | None:
     """Return uniplot's function; None without the library."""
     try:
-        found: Callable[..., Any] = import_module("uniplot").plot_to_string
+        plot_to_string: Callable[..., Any] = import_module("uniplot").plot_to_string
     except ImportError:
         return None
-    return found
+    return plot_to_string
