@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from foreread.analyzer.ingest.tables import REQUESTS, Rwbs, Table
-from foreread.analyzer.predict.disk.calibration import SMALLEST_BAND, Found, Trial, explain
+from foreread.analyzer.predict.disk.calibration import SMALLEST_BAND, Trial, explain
 from foreread.analyzer.predict.disk.device_model import DeviceModelError, device_of, is_held_back
 from foreread.analyzer.predict.disk.slices import Held, held, held_trial, limiter
 from foreread.boards.base.counted import plural
@@ -31,7 +31,6 @@ class Probed:
 
     device: DeviceModel
     how: str
-    fit: Found | None = None
 
 
 class LimiterUnknownError(DeviceModelError):
@@ -66,7 +65,7 @@ def device_of_probe(disk: DiskProbe, requests: Table | None = None) -> Probed:
     if isinstance(device, Measured):
         # A table reproduces its input; its accuracy comes from comparing the halves of trials.
         device = replace(device, band=min(max(fit.band, _scatter(trials_of(disk))), 1.0))
-    return Probed(device, _how(disk), fit)
+    return Probed(device, _how(disk))
 
 
 def _limited(disk: DiskProbe, trials: list[Trial], own: Held | None) -> Probed:
