@@ -104,7 +104,7 @@ def test_wrong_usage_is_refused(run, words):
 def test_an_unknown_part_is_an_error_with_the_parts_to_type(run):
     said = run("advise", MADPLAY, "--boards", "emmc,n\x1bvme", code=1).err
     assert "no storage part is called 'n\\x1bvme'" in said
-    assert "choose from --boards nvme,emmc," in said
+    assert "choose from nvme, emmc," in said
     assert "foreread calibrate -o FILE DEVICE" in said
 
 
