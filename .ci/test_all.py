@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[1]
 RELEASES = ("bookworm", "trixie", "forky")
 NO_ROOT = 125  # .ci/bare's exit status where no bare root can be made
 MOST_S = 3 * 3600.0  # a part that takes longer hangs; the kernel part waits for other recorders
-_PAUSE_S = 0.5
+_PAUSE_S = 0.5  # between looks for a signal
 # These parts mount, record and drop caches: only one of them at a time.
 ON_THIS_KERNEL = ("kernel", "package", "erofs")
 ALONE = ("fresh",)  # the demo predicts seconds, which a busy machine refutes: after all others

@@ -12,7 +12,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from foreread.analyzer.ingest.tables import MINOR_BITS, Array, Kind, Table, order_by
+from foreread.analyzer.ingest.tables import MINOR_BITS, Array, Kind, Table, order_by, sectors_of
 from foreread.emulator.linux.filesystems import SQUASHFS_LARGEST_BLOCK
 
 # Of the first reads after inserts of a file system: a disk with fewer is not its own.
@@ -96,8 +96,7 @@ class Evidence:
         self, events: Table, reads: Array, layers: Layers, readers: Array, page_size: int
     ) -> None:
         self._dev = events["dev"].take(reads)
-        # A bio's size has 32 bits: a larger one in a trace would overflow below.
-        self._sectors = np.minimum(events["value"].take(reads), 0xFFFFFFFF).astype(np.int64)
+        self._sectors = sectors_of(events["value"].take(reads)).astype(np.int64)
         self._by_readers = np.isin(events["pid"].take(reads), readers)
         self._layers = layers
         self._page_size = page_size

@@ -14,6 +14,7 @@ from foreread.analyzer.ingest.tables import (
     Table,
     of_kinds,
     order_by,
+    sectors_of,
 )
 
 _BLOCK_SECTORS = 8  # of the file systems that read metadata block by block: 4 KiB
@@ -50,7 +51,7 @@ def find_requests(events: Table) -> Table:
             "pid": _askers(requests, queued),
             "dev": requests["dev"],
             "sector": requests["index"],
-            "sectors": np.minimum(requests["value"], 0xFFFFFFFF).astype(np.uint32),
+            "sectors": sectors_of(requests["value"]),
             "flags": requests["flags"],
             "bios": _bios(requests, queued).astype(np.uint32),
         },

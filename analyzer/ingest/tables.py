@@ -262,6 +262,11 @@ def of_kinds(events: Table, kinds: Iterable[Kind]) -> Array:
     return np.asarray(np.logical_or.reduce([events["kind"] == kind for kind in kinds]))
 
 
+def sectors_of(values: Array) -> Array:
+    """Return the sectors (u4) of block events' values: a bio's size has 32 bits, a trace any."""
+    return np.minimum(values, 0xFFFFFFFF).astype(np.uint32)
+
+
 def order_by(*keys: Array) -> Array:
     """Return the rows by the first of the integer ``keys``, then by the next; equal ones in order.
 
