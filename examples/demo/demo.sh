@@ -5,7 +5,8 @@
 # and beside a reader, and writes report and boot script.
 #
 # Usage: demo.sh [OUTPUT]     needs foreread in PATH, and root for the real thing
-# Set BYTES_PER_S, REQUESTS_PER_S to change the board, RUNS for the tuning (0: none).
+# Set BYTES_PER_S, REQUESTS_PER_S to change the board, RUNS for the tuning (0: none), SCENARIOS for
+# what the start is tuned beside.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,6 +14,7 @@ out=${1:-demo-out}
 BYTES_PER_S=${BYTES_PER_S:-20000000}
 REQUESTS_PER_S=${REQUESTS_PER_S:-1000}
 RUNS=${RUNS:-44}
+SCENARIOS=${SCENARIOS:-idle reader}
 IMPORTS=asyncio,email.mime.text,http.server,json,logging.config,sqlite3,unittest,xml.dom.minidom
 
 say() {
@@ -130,8 +132,10 @@ chmod +x "$work/start"
 out=$out/start
 rm -rf "$out"
 say "Improving the start: foreread improve"
-set -- --tune "$RUNS" --scenario idle --scenario reader
-set -- "$@" --genes scheduler,inode_readahead_blks,nr_requests
+set -- --tune "$RUNS" --genes scheduler,inode_readahead_blks,nr_requests
+for scenario in $SCENARIOS; do
+    set -- "$@" --scenario "$scenario"
+done
 [ "$RUNS" != 0 ] || set --
 foreread improve --wait 300 -o "$out" "$@" -- "$work/start"
 the_end

@@ -163,6 +163,10 @@ class Job:
         """Read the capture again when it is needed next: it was recorded again, or has results."""
         self.__dict__.pop("recording", None)
 
+    def forget_prediction(self) -> None:
+        """Predict when it is needed next: the start was recorded again."""
+        self.__dict__.pop("prediction", None)
+
     def advised(self) -> AdviceDocument | None:
         """Return the table of remedies; None if it was not written."""
         path = self.advice / DOCUMENT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from foreread.analyzer.predict.remedy import record_again
 from foreread.analyzer.tuner.engines.stopping import Budget
 from foreread.boards.base.counted import plural
 from foreread.boards.open import LOCAL, open_target
+from foreread.error import ERRORS
 from foreread.improving.answer import Chosen, chosen
 from foreread.improving.job import MOST_RUNS, Job, Watch, is_open
 from foreread.machine.diagnosis import diagnose
@@ -35,6 +36,7 @@ from foreread.tuning.prior import beside_scenarios, proposed_settings
 from foreread.version import VERSION
 
 MOST_SHOWN = 60  # characters of a remedy in the line of a step
+MOST_RECORDINGS = 3  # in one call, until the start can be predicted
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ class _Check(_OfStart):
 
 
 class _Record(_OfStart):
-    """One cold run."""
+    """One cold run; if its recording is of no use (the machine was busy), another one."""
 
     name = "record"
     needs_board = True
@@ -132,6 +134,16 @@ class _Record(_OfStart):
         return _recorded(capture) if same else None
 
     def run(self) -> str:
+        for number in range(1, MOST_RECORDINGS + 1):
+            capture = self._recorded_once()
+            unpredicted = _no_use(self.job)
+            if unpredicted is None or number == MOST_RECORDINGS:
+                break
+            self.job.watch.tell(f"{unpredicted.why}; records again")
+        times = f", recorded {plural(number, 'time')}" if number > 1 else ""
+        return f"{_recorded(capture)}{times}"
+
+    def _recorded_once(self) -> Metadata:
         job = self.job
         with _replaced(job.capture):
             capture = record(
@@ -145,7 +157,8 @@ class _Record(_OfStart):
             if capture.ended_by == "signal":
                 raise KeyboardInterrupt
         job.forget()
-        return _recorded(capture)
+        job.forget_prediction()
+        return capture
 
 
 class _Predict(_OnCapture):
@@ -157,9 +170,7 @@ class _Predict(_OnCapture):
         return ["predict", str(self.job.capture), *self.job.load_words]
 
     def run(self) -> str:
-        job = self.job
-        job.__dict__.pop("prediction", None)
-        verdict = job.prediction.verdict
+        verdict = self.job.prediction.verdict
         if verdict.action == "measure":
             raise self._unpredicted(verdict)
         at = "" if verdict.read_ahead_kb is None else f" read_ahead_kb={verdict.read_ahead_kb}"
@@ -170,7 +181,7 @@ class _Predict(_OnCapture):
 
         A recording that is of no use is put aside, so that the next call records again.
         """
-        if verdict.remedy != record_again(self.job.recording):
+        if _no_use(self.job) is None:
             return RecordError(verdict.why, verdict.remedy or "foreread sweep -o SWEEP -- COMMAND")
         old = _put_aside(self.job.capture)
         self.job.forget()
@@ -480,6 +491,15 @@ def _genes_text(job: Job) -> str:
         f"{name}={':'.join(map(str, alleles))}" if alleles else name
         for name, alleles in genes.items()
     )
+
+
+def _no_use(job: Job) -> Verdict | None:
+    """Return the verdict of a recording that cannot be predicted, but another one may be."""
+    with suppress(*ERRORS):  # the step that predicts raises them
+        verdict = job.prediction.verdict
+        again = verdict.action == "measure" and verdict.remedy == record_again(job.recording)
+        return verdict if again else None
+    return None
 
 
 def _old(capture: Path) -> Path:

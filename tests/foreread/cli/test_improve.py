@@ -7,6 +7,7 @@ tests/kernel/test_improve.py does the whole job for real.
 import json
 import shlex
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,6 +17,8 @@ from row_benches import RowBench
 
 import foreread.analyzer.report.make
 from foreread.analyzer.ingest.archive import unpack
+from foreread.analyzer.predict.prediction import Verdict
+from foreread.analyzer.predict.remedy import record_again
 from foreread.boards.base.document import decode
 from foreread.boards.target import LocalTarget, TargetError
 from foreread.cli.main import COMMANDS, build_parser, main
@@ -23,6 +26,7 @@ from foreread.cli.text.improve import improved_text, step_text
 from foreread.documents.improve import ImproveDocument
 from foreread.improving import steps as improve_steps
 from foreread.improving.improve import improve
+from foreread.improving.steps import MOST_RECORDINGS
 from foreread.measuring import confirm as confirm_start
 from foreread.question import Question
 from foreread.tracer.doctor.tunable import Finding
@@ -222,6 +226,49 @@ def test_a_machine_that_cannot_record_is_one_line_with_the_remedy(machine, tmp_p
     assert said.err.rstrip().endswith(wrong.remedy)
     assert states(folder) == [("check", "failed")]
     assert said.out == "unknown: there is no answer yet\n"
+
+
+def disturb(monkeypatch, prediction, recordings):
+    """Let so many recordings be of no use, as those of a busy machine."""
+    left = iter(range(recordings))
+
+    def predicted(_question, recording):
+        if next(left, None) is None:
+            return prediction
+        again = record_again(recording)
+        verdict = Verdict("measure", None, "20 % of the time is unexplained", remedy=again)
+        return replace(prediction, verdict=verdict)
+
+    monkeypatch.setattr(Question, "predicted", predicted)
+
+
+def test_a_disturbed_recording_is_made_again(
+    machine, tmp_path, run, monkeypatch, example_prediction
+):
+    folder = tmp_path / "out"
+    disturb(monkeypatch, example_prediction, MOST_RECORDINGS - 1)
+    run(*words(folder))
+    assert machine.recorded == MOST_RECORDINGS
+    assert document(folder)["verdict"] == "confirmed"
+    assert f"recorded {MOST_RECORDINGS} times" in document(folder)["steps"][1]["result"]
+    assert not (folder / "app.capture.old").exists()
+
+
+def test_a_machine_that_stays_busy_is_one_line_and_the_same_line_records_again(
+    machine, tmp_path, run, monkeypatch, example_prediction
+):
+    folder = tmp_path / "out"
+    disturb(monkeypatch, example_prediction, MOST_RECORDINGS)
+    said = run(*words(folder), code=1)
+    assert machine.recorded == MOST_RECORDINGS
+    assert ("predict", "failed") in states(folder)
+    last = said.err.splitlines()[-1]
+    assert last.startswith("foreread: 20 % of the time is unexplained (the recording is now in ")
+    assert "type the same command line again" in last
+    assert (folder / "app.capture.old").is_dir() and not (folder / "app.capture").exists()
+    run(*words(folder))
+    assert machine.recorded == MOST_RECORDINGS + 1
+    assert document(folder)["verdict"] == "confirmed"
 
 
 def test_a_folder_of_another_command_is_refused(machine, tmp_path, run, capsys):
