@@ -143,7 +143,7 @@ def test_a_lost_connection_is_said_and_the_next_command_connects_again(own_serve
         killer = threading.Thread(target=lambda: (wait_until(sent.exists), own_server.cut()))
         killer.start()
         with pytest.raises(TargetError, match="running sh -c") as lost:
-            target.run(["sh", "-c", f"touch {sent}; sleep 1000"])
+            target.run(["sh", "-c", f"touch {sent}; exec sleep 1000"])
         killer.join()
         assert lost.value.remedy
         with pytest.raises(TargetError, match="connecting"):
@@ -212,7 +212,7 @@ def test_a_server_lost_in_the_middle_is_said_with_the_step(
     with source.open("wb") as file:
         file.truncate(1 << 40)  # more than is copied until it ends
     acts = {
-        "running sh -c": lambda: target.run(["sh", "-c", f"touch {sign}; sleep 1000"]),
+        "running sh -c": lambda: target.run(["sh", "-c", f"touch {sign}; exec sleep 1000"]),
         "pushing": lambda: target.push(source, str(there)),
         "pulling": lambda: target.pull(str(source), there),
     }
