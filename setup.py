@@ -45,6 +45,11 @@ def pkg_config(option: str, *libraries: str) -> list[str]:
 class BuildWithoutRpath(build_ext):
     """Leaves out the rpath that a Python built in somebody's home (pyenv) passes on."""
 
+    def finalize_options(self) -> None:
+        """Build the extensions at the same time."""
+        super().finalize_options()
+        self.parallel = self.parallel or True
+
     def build_extensions(self) -> None:
         """Build them."""
         linker = self.compiler.linker_so

@@ -122,14 +122,16 @@ def test_names(text: str) -> Iterator[Piece]:
 
 def findings(path: str, text: str) -> Iterator[tuple[int, str, str]]:
     """Yield (line, word, what to write instead) of a file."""
-    checked = [(prose(path, text), WORDS)]
+    # All of WORDS begin where a word does: most places are passed with one look.
+    any_of_words, any_in_names = rf"\b(?=\w)(?:{'|'.join(WORDS)})", "|".join(IN_TEST_NAMES)
+    checked = [(prose(path, text), WORDS, any_of_words)]
     if path.startswith(PRODUCT) if path.endswith(".py") else path.endswith((".sh", ".c", ".h")):
-        checked.append((messages(path, text), WORDS))
+        checked.append((messages(path, text), WORDS, any_of_words))
     if path.endswith(".py") and path.startswith("tests/"):
-        checked.append((test_names(text), IN_TEST_NAMES))
+        checked.append((test_names(text), IN_TEST_NAMES, any_in_names))
     lines = text.split("\n")
-    for pieces, words in checked:
-        any_word = re.compile("|".join(words))
+    for pieces, words, any_of in checked:
+        any_word = re.compile(any_of)
         for start, piece in pieces if any_word.search(text) else ():  # parsing takes the time
             for word, instead in words.items() if any_word.search(piece) else ():
                 for match in re.finditer(word, piece):
