@@ -33,14 +33,17 @@ packages: ## install the Debian or Ubuntu packages that are missing (as root, or
 # uv installs in seconds what takes pip more than a minute. It does not read pip's settings (another
 # index, a certificate): where it fails, pip installs.
 # Without build isolation, so that a change of a C file is rebuilt without network.
+# What only tests need is installed meanwhile: one processor unpacks Debian packages.
 $(READY): setup.py pyproject.toml foreread/version.py $(EXTENSION_FILES)
-	@.ci/packages $(PYTHON)
+	@.ci/packages $(PYTHON) build
 	@echo "installing Python packages into $(VENV), and building foreread"
-	@$(BIN)/python -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
-	@$(PIP) 'setuptools>=77'
-	@{ $(PIP) --only-binary uv uv==0.13.9 && \
+	@.ci/packages $(PYTHON) & packages=$$! status=0; \
+		{ { $(BIN)/python -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV); } && \
+		$(PIP) 'setuptools>=77' && \
+		{ { $(PIP) --only-binary uv uv==0.13.9 && \
 		$(BIN)/uv pip install -q --python $(BIN)/python --reinstall-package foreread $(EVERYTHING); } || \
-		$(PIP) $(EVERYTHING)
+		$(PIP) $(EVERYTHING); }; } || status=$$?; \
+		wait "$$packages" && exit "$$status"
 	@touch $@
 
 demo: $(READY) ## the main job on a real application; ends by saying where the report is

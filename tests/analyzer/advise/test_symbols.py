@@ -8,6 +8,7 @@ import subprocess
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rings import further
 
 from foreread.analyzer.advise.linking import ORDERED, _script, _sections_of, linker_lists
 from foreread.analyzer.advise.symbols import Code, Function, code_of, functions_of, on_pages
@@ -65,10 +66,12 @@ def used(content):
 
 @pytest.mark.parametrize(
     ("linker", "option", "kind"),
-    [
-        ("lld", "--symbol-ordering-file", "symbols"),
-        ("gold", "--section-ordering-file", "sections"),
-    ],
+    further(
+        [
+            ("gold", "--section-ordering-file", "sections"),
+            ("lld", "--symbol-ordering-file", "symbols"),
+        ]
+    ),
 )
 def test_linkers_place_the_listed_functions_in_that_order(sources, linker, option, kind):
     if not shutil.which(f"ld.{linker}"):

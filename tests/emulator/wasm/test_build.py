@@ -15,6 +15,7 @@ from foreread.emulator.wasm.build import (
 )
 
 
+@pytest.mark.thorough
 def test_the_shipped_module_is_built_from_these_sources():
     lacking = missing()
     if lacking:
