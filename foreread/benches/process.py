@@ -13,9 +13,8 @@ import os
 import pickle
 import signal
 import sys
-from functools import partial
 from types import FrameType
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from foreread.benches.messages import BoardTask, Link, Message, Out
 from foreread.boards.base.guard import die_with_parent
@@ -40,7 +39,8 @@ def main() -> None:
 class _FirstSignal:
     """The signal that ends this process; others that come during its clean-up are too late.
 
-    Ctrl-C goes to the command, too, which then sends SIGTERM.
+    Ctrl-C goes to the command, too, which then sends SIGTERM. It also does so to a process that it
+    has ended by closing the pipe, if its clean-up takes a while.
     """
 
     came = False
@@ -57,8 +57,15 @@ def _serve(task: BoardTask, requests: BinaryIO, replies: BinaryIO) -> None:
     def send(message: Message) -> None:
         replies.write(pickle.dumps(message))
 
+    def receive() -> Any:
+        try:
+            return pickle.load(requests)
+        except EOFError:
+            _FirstSignal.came = True
+            raise
+
     try:
-        task.serve(Link(partial(pickle.load, requests), send))
+        task.serve(Link(receive, send))
     except EOFError:
         return
     except ERRORS as error:

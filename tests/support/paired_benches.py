@@ -1,8 +1,9 @@
 """Benches for ``confirm`` on several boards, without machines: a board process opens each by name.
 
 A target is as in fleet_benches.py, with ``saves=P``: the proposed window saves P % more on this
-board, and ``noise=P``: its runs differ by P % (standard deviation, by the board's name). The
-windows of its runs are written to FLEET_LOG/NAME.windows.
+board, ``noise=P``: its runs differ by P % (standard deviation, by the board's name), and
+``closes=S``: it needs S seconds to put its board back. The windows of its runs are written to
+FLEET_LOG/NAME.windows.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import random
 from contextlib import contextmanager
 
 from fleet_benches import FleetBench, note
+from waiting import take_time
 
 from foreread.boards.target import TargetError
 
@@ -47,4 +49,5 @@ def open_paired_bench(target, *_opening):
     try:
         yield bench
     finally:
+        take_time(float(bench.words.get("closes", 0)))
         note(bench.name, "closed")

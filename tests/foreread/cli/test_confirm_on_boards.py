@@ -228,6 +228,12 @@ def test_boards_that_cannot_be_compared_are_one_line(targets, more, said, code, 
     assert read(folder)[0].confirmations == []
 
 
+@pytest.mark.thorough
+def test_a_board_that_takes_its_time_to_put_back_is_not_interrupted(confirmed, tmp_path):
+    confirmed("a:saves=10:closes=8", "b:saves=10:closes=8")
+    assert [log(tmp_path, name)[-1] for name in ("a", "b")] == ["closed", "closed"]
+
+
 @pytest.mark.parametrize("number", further([signal.SIGINT, signal.SIGTERM, signal.SIGKILL]))
 def test_every_board_is_put_back_when_the_command_is_ended(number, folder, tmp_path):
     start = (
