@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from waiting import left_s
 
+pytestmark = pytest.mark.thorough  # it builds the cores with sanitizers; fuzzing is thorough, too
 ROOT = Path(__file__).resolve().parent.parent
 FINDINGS = ROOT / "fuzz/findings"
 CORE = ROOT / "analyzer/ingest/core"
@@ -49,7 +50,6 @@ def test_the_program_that_reads_findings_fails_without_a_file(target, tmp_path):
     assert "No such file" in run.stderr
 
 
-@pytest.mark.thorough
 def test_the_kernel_model_replays_seeds_and_findings_without_a_fault(tmp_path):
     seeds = tmp_path / "seeds"
     seeds.mkdir()

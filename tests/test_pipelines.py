@@ -70,6 +70,7 @@ def with_capture(folder, name):
     shutil.move(folder / "unpacked" / name, folder / CAPTURE)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("system", further(["github", "gitlab"]))
 def test_the_steps_that_compare_pass_for_the_same_build(system, repository):
     for script in scripts()[system]:
@@ -157,6 +158,7 @@ def test_the_steps_of_the_lava_test_report_the_comparison_and_each_number(lava_t
     assert len(found) == 5
 
 
+@pytest.mark.thorough
 def test_the_lava_test_fails_above_the_limit(lava_test, tmp_path):
     shutil.copy(DATA / "arm64-madplay-1.capture.tar.xz", tmp_path / "baseline/app.capture.tar.xz")
     found = lava_test("arm64-python-1.capture")

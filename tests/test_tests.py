@@ -15,7 +15,7 @@ TESTS = Path(__file__).parent
 PATHS = sorted(TESTS.rglob("*.py"))
 SUPPORT = {path.stem: path for path in PATHS if path.parent.name == "support"}
 WAITING = SUPPORT["waiting"]
-CHECKS = ("raises", "warns", "fail", "validate")  # the last: of jsonschema
+CHECKS = ("raises", "warns", "fail", "validate")  # the last: of JSON Schema
 
 # What a loop may call and still only compute: it looks at nothing that it would have to wait for.
 COMPUTES = {
@@ -227,6 +227,7 @@ def lines_that_break(rule, *, but=()):
     ]
 
 
+@pytest.mark.thorough
 def test_each_test_asserts_something():
     tests = list(every_test())
     assert len(tests) > 1500

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 TESTS = Path(__file__).parent
 COMMIT = "0123456789" * 4
 OTHER = "9" * 40
@@ -46,6 +48,7 @@ def earlier_cases(folder, *runs):
     return [int(words[1]) for words in said if words[0] == "before"]
 
 
+@pytest.mark.thorough
 def test_ended_torture_is_continued_until_it_is_whole(tmp_path):
     same = COMMIT, 1
     assert earlier_cases(tmp_path, same, same, same) == [0, 1, 2]
@@ -54,6 +57,7 @@ def test_ended_torture_is_continued_until_it_is_whole(tmp_path):
     assert earlier_cases(tmp_path, same) == [0]
 
 
+@pytest.mark.thorough
 def test_another_torture_begins_anew(tmp_path):
     changed = f"{COMMIT}-dirty"
     runs = [(COMMIT, 1), (COMMIT, 2), (OTHER, 2), (changed, 2), (changed, 2), ("", 2), ("", 2)]

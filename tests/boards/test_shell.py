@@ -18,6 +18,7 @@ from console_board import ConsoleBoard
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from property_tests import examples
+from rings import further
 from ssh_servers import SshServer, can_mount, missing
 from waiting import wait_until
 
@@ -108,7 +109,7 @@ def test_any_word_reaches_the_command_as_it_is(target, words):
     assert target.run(["printf", "%s\\0", *words]).stdout == expected
 
 
-@pytest.mark.parametrize("size", [0, 1, 300_000])
+@pytest.mark.parametrize("size", further([300_000, 0, 1]))
 def test_stdin_reaches_the_command_after_a_line_of_any_length(target, kind, size):
     data = os.urandom(min(size, LARGE.get(kind, size)))
     for word in ("short", "long" * 5_000):
@@ -147,7 +148,7 @@ def test_a_nul_is_refused(target):
         target.run(["echo", "a\0b"])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", further(NAMES, 3))
 def test_files_of_any_name_go_and_come_back(target, tmp_path, name):
     sent, back = tmp_path / "sent", tmp_path / "back"
     sent.write_bytes(bytes(range(256)) * 50)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from rings import further
 
 import foreread
 from foreread.analyzer.advise.parts import NamedStart, on_parts
@@ -40,7 +41,7 @@ def rows(document):
     return {row.part: row for row in start.rows}
 
 
-@pytest.mark.parametrize("name", [None, "emmc", "network"])
+@pytest.mark.parametrize("name", further([None, "emmc", "network"]))
 def test_a_part_has_the_seconds_that_predict_has_with_its_device_model(recording, rows, name):
     prediction = foreread.predict(recording, device_model=name)
     total, verdict = prediction.total, prediction.verdict

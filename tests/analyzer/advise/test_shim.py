@@ -197,6 +197,7 @@ def checked(tmp_path_factory):
     return [os.path.realpath(asan.stdout.strip()), built(folder, *flags), spy(folder)]
 
 
+@pytest.mark.thorough
 def test_real_programs_are_clean_under_sanitizers(checked, place):
     options = {"ASAN_OPTIONS": "detect_leaks=0"}
     both = [("madvise", "random", place.file), ("fadvise", "random", place.file)]

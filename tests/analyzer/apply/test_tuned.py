@@ -46,6 +46,7 @@ def test_the_script_holds_it_and_is_a_script(results, tmp_path):
     subprocess.run(["shellcheck", script], check=True)
 
 
+@pytest.mark.thorough
 def test_unconfirmed_tunings_are_refused(tmp_path):
     found = tuned(tmp_path / "app.tuning", runs=60, confirm=False)
     with pytest.raises(ApplyError, match="not confirmed") as caught:

@@ -43,7 +43,7 @@ PLANS = {
 }
 
 
-NOW = ("two-phases", "prefetch-keep", "attempts-delay", "memory")  # which have all parts
+NOW = ("prefetch-keep", "memory")  # which have most parts
 
 
 @pytest.fixture(params=further(PLANS, NOW))

@@ -90,6 +90,7 @@ def test_another_kernel_alone_is_the_whole_difference(new):
     assert kernel.requests == found.new.requests - found.old.requests
 
 
+@pytest.mark.thorough
 def test_a_file_costs_what_the_start_saves_without_it(new):
     """All files together cost the waiting for them: the disk is the bottleneck of this start."""
     nothing = replace(new, accesses=new.accesses)

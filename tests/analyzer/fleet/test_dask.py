@@ -114,6 +114,7 @@ def test_workers_of_another_version_or_without_foreread_are_refused(tmp_path):
     assert not (tmp_path / "store").exists()
 
 
+@pytest.mark.thorough
 def test_a_cluster_without_workers_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("distributed.Client.wait_for_workers", lambda *_, **__: None)
     capture = copies(tmp_path / "captures", 1)
@@ -122,6 +123,7 @@ def test_a_cluster_without_workers_is_refused(tmp_path, monkeypatch):
     assert f"dask worker {made.address} --nthreads 1" in error.value.remedy
 
 
+@pytest.mark.thorough
 def test_a_scheduler_that_does_not_answer_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("foreread.analyzer.fleet.engines._CONNECT_S", 1)
     capture = copies(tmp_path / "captures", 1)

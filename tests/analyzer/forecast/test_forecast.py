@@ -135,6 +135,7 @@ def test_a_window_that_is_not_the_default_is_noted_with_the_options_to_type(new)
     assert not any("--read-ahead-kb-now" in n for n in forecast(new, "linux-6.18").notes)
 
 
+@pytest.mark.thorough
 def test_an_unknown_kernel_has_the_newest_rules_and_a_doubt(new):
     newest = forecast(new, f"linux-{NEWEST_READ[0]}.{NEWEST_READ[1]}")
     unknown = forecast(new, "linux-99.0")

@@ -59,6 +59,7 @@ def test_without_the_patch_it_is_what_predict_gives_for_the_kernel(within, old):
     assert before.seconds == pytest.approx(total.seconds[at], rel=2e-3)
 
 
+@pytest.mark.thorough
 def test_a_patch_with_the_rules_of_another_kernel_reads_as_that_kernel(new):
     # ext4 has large folios in neither: with one window, 6.11 differs from 6.6 in its rules alone.
     patched = forecast_patch(new, as_in((6, 6), (6, 11)), read_ahead_kb=128)

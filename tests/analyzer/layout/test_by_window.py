@@ -64,6 +64,7 @@ def at(column, prediction):
     return dict(zip(prediction.total.read_ahead_kb, column, strict=True))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kb", MEASURED)
 def test_every_measured_window_is_in_the_band(prediction, kb):
     total = prediction.total
@@ -89,6 +90,7 @@ def test_the_verdict_is_by_seconds(prediction):
     assert "to unpack a page" in prediction.notes[1]
 
 
+@pytest.mark.thorough
 def test_without_a_disk_model_its_cost_is_learnt_from_the_capture(recording, image):
     learnt = predict_on_image(recording, image, [4, 32])
     assert learnt.total.windows == [0, 4, 32]

@@ -71,6 +71,7 @@ def test_a_measured_compressor_has_seconds(recording, image, found):
     )
 
 
+@pytest.mark.thorough
 def test_weights_decide_the_means(recording, image, found):
     asked = LayoutQuestion(block_sizes=(131072,), compressors=("gzip",))
     twice = compare_layouts([recording, recording], image, weights=(1, 3), asked=asked)
@@ -109,6 +110,7 @@ def test_a_capture_of_another_image_is_refused(recording, tmp_path):
     assert "--mountpoint" in caught.value.remedy
 
 
+@pytest.mark.thorough
 def test_missing_files_are_counted(recording, tmp_path):
     root = tree_of(recording, tmp_path / "root")
     (root / "usr/lib/x86_64-linux-gnu/libid3tag.so.0.3.0").unlink()

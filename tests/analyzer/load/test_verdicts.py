@@ -220,6 +220,7 @@ def test_the_document_has_the_rows_and_names_the_loads(beside):
     assert (loads["idle_kb"], loads["reference_kb"]) == (256, 128)
 
 
+@pytest.mark.thorough
 def test_under_a_limiter_the_band_is_wider_and_a_note_says_why():
     capture = Path(__file__).parents[3] / "examples/php-start/php-start.capture.tar.xz"
     prediction = predict_linux(load(capture), device=Paced(1000.0, 40e6))

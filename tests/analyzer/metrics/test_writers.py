@@ -4,7 +4,7 @@ import json
 import re
 import subprocess
 
-import jsonschema
+import jsonschema_rs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -115,21 +115,21 @@ def test_bencher_gets_a_value_with_lower_and_upper():
 @given(NAMES)
 def test_bencher_s_schema_takes_hostile_names_and_no_name_ignores_alerts(start):
     document = json.loads(bencher(metrics_of(start)))
-    jsonschema.validate(document, BENCHER)
+    jsonschema_rs.validate(BENCHER, document)
     assert not any(re.search("-bencher-ignore$", name) for name in document)
     assert all(name == name.strip() == printable(name) for name in document)
 
 
 def test_a_name_that_is_too_long_for_bencher_is_cut():
     document = json.loads(bencher(metrics_of(" x" * 5000)))
-    jsonschema.validate(document, BENCHER)
+    jsonschema_rs.validate(BENCHER, document)
 
 
 def test_the_action_gets_seconds_only():
     """Its tool takes every rise as worse: a larger window is not."""
     metrics = metrics_of("app", "arm64")
     results = json.loads(github_benchmark(metrics))
-    jsonschema.validate(results, GITHUB)
+    jsonschema_rs.validate(GITHUB, results)
     assert [(one["name"], one["unit"], one["value"]) for one in results] == [
         ("start seconds: app on arm64, present window", "seconds", 1.5),
         ("weighted seconds: app on arm64, present window", "seconds", 7),
@@ -140,7 +140,7 @@ def test_the_action_gets_seconds_only():
 @given(NAMES)
 def test_the_action_s_table_keeps_hostile_names_as_code(start):
     results = json.loads(github_benchmark(metrics_of(start)))
-    jsonschema.validate(results, GITHUB)
+    jsonschema_rs.validate(GITHUB, results)
     assert not any(set("`|<>\n\x1b") & set(one["name"]) for one in results)
 
 

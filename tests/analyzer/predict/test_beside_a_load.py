@@ -33,6 +33,7 @@ def prepared(recording):
     return predict_by(recording, None, WINDOWS).starts[0]
 
 
+@pytest.mark.thorough
 def test_the_time_that_the_start_took_does_not_check_the_replay(idle):
     twice_s = 2 * idle.capture.wall_seconds
     of_idle, of_beside = (

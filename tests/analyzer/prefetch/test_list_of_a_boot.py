@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from msgspec import structs
 
 from foreread.analyzer.ingest.load import load
@@ -13,6 +14,7 @@ from foreread.tracer.formats.capture import Boot
 START = Path(__file__).parents[3] / "examples/python-start/python-start.capture.tar.xz"
 
 
+@pytest.mark.thorough
 def test_seconds_with_the_list_of_a_boot_are_noted():
     start = load(START)
     boot = Boot(processes=[start.capture.pid], read_before=[])

@@ -103,6 +103,7 @@ def test_a_list_too_large_for_the_replayers(monkeypatch):
         encode(Listing(many))
 
 
+@pytest.mark.thorough
 def test_more_ranges_than_the_replayers_take(program, monkeypatch):
     """The program and the reader refuse a million lines at the same one."""
     full = HEAD + b"0 1 /none\n" + (MOST_RANGES - 1) * b"0 1\n"

@@ -162,6 +162,7 @@ def test_the_same_input_gives_the_same_bytes_and_each_drawing_is_counted(swept, 
         assert one.read_bytes() == two.read_bytes(), one.name
 
 
+@pytest.mark.thorough
 def test_the_callers_matplotlib_settings_neither_matter_nor_change(small, make):
     subject = subject_of(make, small)
     plain = page_of(subject)
@@ -279,6 +280,7 @@ def test_hostile_names_are_shown_and_harmless(make, tmp_path):
     assert "\u202e" not in files.html.read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_hostile_board_is_harmless(make):
     evil = "</dd></style><script>x</script>\n\u202e$x^{\udcff"
     made, change = make.capture(), msgspec.structs.replace
@@ -302,6 +304,7 @@ def test_hostile_board_is_harmless(make):
     assert "script" not in check(page).tags
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("measured", [False, True])
 def test_nothing_accessed(make, tmp_path, measured):
     files, page = write(subject_of(make, make.recording([]), swept=measured), tmp_path)
@@ -309,6 +312,7 @@ def test_nothing_accessed(make, tmp_path, measured):
     assert len(files.figures) == (3 if measured else 0)
 
 
+@pytest.mark.thorough
 def test_a_single_access(make):
     page = page_of(subject_of(make, make.recording([(0, 0)], sizes=[100]), swept=True))
     assert check(page).tags.count("figure") == 9

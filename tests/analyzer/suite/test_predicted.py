@@ -95,6 +95,7 @@ def test_the_published_criterion_may_decide():
     assert disk.seconds == disk.published.seconds > disk.seconds_now
 
 
+@pytest.mark.thorough
 def test_given_windows_are_the_candidates():
     asked = SuiteQuestion(windows_kib=[16, 512])
     (disk,) = predict_suite(x86_64(), asked).boards[0].disks

@@ -13,6 +13,7 @@ import pytest
 from clocks import AheadClock
 from console_board import PRINTK, ConsoleBoard, tty_to
 from hypothesis import strategies as st
+from rings import further
 from scripted_lines import ScriptedLine
 from waiting import has_text, left_s, wait_until
 
@@ -161,7 +162,7 @@ APPLETS = "sh cat wc mv rm chmod printf dd mkdir sleep echo sed kill stty"
 
 @pytest.mark.parametrize(
     "more",
-    ["md5sum base64", "sha1sum uuencode", "sha256sum hexdump", "md5sum od"],
+    further(["md5sum base64", "sha1sum uuencode", "sha256sum hexdump", "md5sum od"]),
 )
 def test_the_applets_that_are_there_are_used(tmp_path, more):
     data = bytes(range(256)) * 100

@@ -22,6 +22,7 @@ def disk(tmp_path):
     return file
 
 
+@pytest.mark.thorough
 def test_the_columns_of_a_part_are_those_of_predict(run_json, disk):
     table = run_json("advise", MADPLAY, "--boards", "emmc", "--device-model", disk)
     validator("advise").validate(table)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from parsed_options import parsers
+from rings import further
 
 from foreread.cli.arguments.target import target_words
 from foreread.cli.main import COMMANDS, REPLACED, build_parser
@@ -176,7 +177,7 @@ def test_signs_that_an_old_locale_lacks_are_escaped():
     assert "\\xb2" in done.stdout  # F\u00b2 + G\u00b2
 
 
-@pytest.mark.parametrize("redirection", [">&-", "| true"])
+@pytest.mark.parametrize("redirection", further([">&-", "| true"]))
 @pytest.mark.parametrize(
     "words",
     [

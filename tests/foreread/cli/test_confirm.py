@@ -210,6 +210,7 @@ def test_script_refuses_what_runs_contradict(folder, confirming, tmp_path, run):
     assert main([*words[:3], "16", *words[4:5], str(tmp_path / "other")]) == 0
 
 
+@pytest.mark.thorough
 def test_the_report_cites_it(folder, confirming, tmp_path, text_only):
     confirming(bench_of(folder, 0.9))
     words = ["report", str(folder), "--criterion", "published", "-o", str(tmp_path / "out")]
@@ -237,6 +238,7 @@ def test_each_scenario_is_measured_by_itself(folder, confirming):
     ]
 
 
+@pytest.mark.thorough
 def test_a_result_beside_a_load_warns_and_does_not_overrule(
     folder, confirming, tmp_path, run, run_json
 ):
@@ -285,6 +287,7 @@ def test_a_result_beside_a_load_does_not_confirm_the_idle_window(folder, confirm
     assert "contradicted on this machine" in said
 
 
+@pytest.mark.thorough
 def test_an_undecided_result_continues_beside_its_load(folder, confirming, run):
     short = ("--scenario", "reader", "--budget", "8")
     assert confirming(bench_of(folder, 0.97, 0.04), *short)["outcome"] == "undecided"

@@ -234,6 +234,7 @@ def test_a_board_that_takes_its_time_to_put_back_is_not_interrupted(confirmed, t
     assert [log(tmp_path, name)[-1] for name in ("a", "b")] == ["closed", "closed"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", further([signal.SIGINT, signal.SIGTERM, signal.SIGKILL]))
 def test_every_board_is_put_back_when_the_command_is_ended(number, folder, tmp_path):
     start = (

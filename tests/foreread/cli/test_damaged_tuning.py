@@ -74,6 +74,7 @@ def refusals(path, capsys, commands=("script", "fingerprint", "report")):
     return lines
 
 
+@pytest.mark.thorough
 def test_the_sound_file_is_refused_by_no_command(sound, capsys):
     assert refusals(sound, capsys) == []
 
@@ -92,7 +93,7 @@ def every_column():
         ]
 
 
-@pytest.mark.parametrize(("table", "column"), further(every_column(), every_column()[::4]), ids=str)
+@pytest.mark.parametrize(("table", "column"), further(every_column(), every_column()[::8]), ids=str)
 def test_a_forged_column_ends_in_a_result_or_one_line(table, column, sound, tmp_path, capsys):
     chance = random.Random(f"{table}.{column}")
     refused = 0
@@ -143,17 +144,20 @@ def test_an_allele_that_the_gene_does_not_have_is_said(forged, capsys):
 
 @pytest.mark.parametrize(
     ("statement", "message"),
-    [
-        ("DELETE FROM scenarios", "damaged"),
-        ("DELETE FROM evaluations", ""),
-        ("DELETE FROM generations", ""),
-        ("DELETE FROM chromosomes", "damaged"),
-        ("UPDATE evaluations SET value = 5e-324", "not a value"),
-        ("CREATE VIEW v AS SELECT * FROM v", "did not create"),
-        ("UPDATE campaign SET space = '{\"genes\":[]}'", "damaged"),
-        ("UPDATE evaluations SET scenario = 1, repeat = id", ""),
-        ("UPDATE evaluations SET started = 0, ended = 1e11", ""),
-    ],
+    further(
+        [
+            ("DELETE FROM scenarios", "damaged"),
+            ("DELETE FROM evaluations", ""),
+            ("DELETE FROM generations", ""),
+            ("DELETE FROM chromosomes", "damaged"),
+            ("UPDATE evaluations SET value = 5e-324", "not a value"),
+            ("CREATE VIEW v AS SELECT * FROM v", "did not create"),
+            ("UPDATE campaign SET space = '{\"genes\":[]}'", "damaged"),
+            ("UPDATE evaluations SET scenario = 1, repeat = id", ""),
+            ("UPDATE evaluations SET started = 0, ended = 1e11", ""),
+        ],
+        3,
+    ),
 )
 def test_missing_and_extreme_rows(statement, message, forged, capsys):
     forge(forged, statement)
@@ -206,6 +210,7 @@ BOMBS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("bomb", further(BOMBS, ("rows",)))
 def test_a_bomb_is_refused_within_memory(bomb, forged):
     forge(forged, BOMBS[bomb])
@@ -228,6 +233,7 @@ def test_a_bomb_is_refused_within_memory(bomb, forged):
     assert int(done.stdout) < 640 << 10, "KiB of memory; 100 MiB are Python and numpy"
 
 
+@pytest.mark.thorough
 def test_a_forged_campaign_is_not_resumed(tmp_path, capsys, monkeypatch):
     bench = KnownBench()
     monkeypatch.setattr(tuning, "open_bench", bench.open)

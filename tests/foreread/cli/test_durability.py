@@ -117,6 +117,7 @@ def test_a_result_that_loses_nothing_says_nothing(bench, usual, tmp_path, run):
     assert "What a power cut may lose" not in (tmp_path / "boot" / "INSTALL.md").read_text()
 
 
+@pytest.mark.thorough
 def test_a_tuning_with_less_durable_values_is_not_continued_unasked(
     usual, monkeypatch, tmp_path, run, capsys
 ):

@@ -87,6 +87,7 @@ def test_verbose_has_every_table_and_note():
     assert [note for note in document["notes"] if note not in said] == []
 
 
+@pytest.mark.thorough
 def test_what_the_seconds_rest_on_comes_before_the_notes_of_the_criterion():
     said = run("predict", "--verbose", "--windows", "0,4,8,32,128,2560", CAPTURE)
     assert (
@@ -96,6 +97,7 @@ def test_what_the_seconds_rest_on_comes_before_the_notes_of_the_criterion():
     assert [n for n, note in enumerate(notes) if "local minima" in note] == [len(notes) - 1]
 
 
+@pytest.mark.thorough
 def test_total_is_the_sum_of_the_devices():
     document = json.loads(run("predict", "--json", "--windows", "0,8,8k,128", CAPTURE))
     assert document["total"]["windows"] == [0, 2, 32]

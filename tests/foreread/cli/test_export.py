@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from rings import further
 
 from foreread.cli.main import main
 
@@ -22,7 +23,7 @@ def test_the_text_counts_what_each_run_has(tmp_path, run):
     assert json.loads(out.read_text())["traceEvents"]
 
 
-@pytest.mark.parametrize("form", ["perfetto", "parquet", "csv", "trace-dat"])
+@pytest.mark.parametrize("form", further(["perfetto", "parquet", "csv", "trace-dat"]))
 def test_json_is_one_document(tmp_path, capsys, form):
     out = tmp_path / "start"
     assert main(["export", CAPTURE, "--format", form, "-o", str(out), "--json"]) == 0

@@ -147,6 +147,7 @@ def test_a_patch_is_a_table_of_all_starts_the_worst_loser_first(capsys):
     assert "rests on: proposed in Use high-order folios in mmap sync RA" in said
 
 
+@pytest.mark.thorough
 def test_the_document_of_a_patch_has_all_figures(capsys):
     rules = str(RULES / "within-mapping.toml")
     document = json.loads(run(capsys, *SUITE, "--rules", rules, "--json").out)
@@ -182,6 +183,7 @@ def test_captures_that_cannot_be_used_are_named_and_the_others_forecast(capsys, 
     assert len(document["starts"]) == 1
 
 
+@pytest.mark.thorough
 def test_each_start_is_forecast_on_each_disk(capsys):
     disks = [str(ROOT / f"examples/device-models/{name}.toml") for name in ("fixed", "stateful")]
     words = [word for disk in disks for word in ("--device-model", disk)]

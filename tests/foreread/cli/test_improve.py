@@ -254,6 +254,7 @@ def test_a_disturbed_recording_is_made_again(
     assert not (folder / "app.capture.old").exists()
 
 
+@pytest.mark.thorough
 def test_a_machine_that_stays_busy_is_one_line_and_the_same_line_records_again(
     machine, tmp_path, run, monkeypatch, example_prediction
 ):
@@ -271,6 +272,7 @@ def test_a_machine_that_stays_busy_is_one_line_and_the_same_line_records_again(
     assert document(folder)["verdict"] == "confirmed"
 
 
+@pytest.mark.thorough
 def test_a_folder_of_another_command_is_refused(machine, tmp_path, run, capsys):
     folder = tmp_path / "out"
     assert main(words(folder)) == 0

@@ -153,6 +153,7 @@ def test_the_table_has_every_block_size_compressor_and_order(image, tmp_path, ca
     assert sum(line.startswith("in the builder's order") for line in lines) == 4
 
 
+@pytest.mark.thorough
 def test_a_snap_keeps_its_files_in_blocks_of_their_own(root, tmp_path, capsys):
     snap = squashfs(root, tmp_path / "app_1.snap", "-no-fragments")
     words = (CAPTURE, "--image", snap, "--block-size", 128, "--compressor", "gzip", "--table")

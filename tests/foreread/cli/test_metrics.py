@@ -64,6 +64,7 @@ def test_predict_writes_the_numbers_of_its_document(tmp_path, run_json):
     assert files["lava"].read_text().count("\nlava-test-case ") == 8
 
 
+@pytest.mark.thorough
 def test_diff_writes_the_numbers_of_new_and_the_seconds_of_old(tmp_path, run_json):
     path = tmp_path / "numbers"
     old = DATA / "suite/arm64-5.10-madplay-1.capture.tar.xz"

@@ -127,6 +127,7 @@ def test_the_script_sets_the_window_for_all_loads_and_says_for_which(
     )
 
 
+@pytest.mark.thorough
 def test_advice_offers_no_other_window_than_that_for_all_loads(beside):
     advice = foreread.load(CAPTURE).advise(prediction=beside)
     windows = [row for row in advice.document.rows if row.trial and row.trial.read_ahead_kb]

@@ -85,6 +85,7 @@ def test_without_usable_seconds_all_cases_have_the_present_window(tmp_path, monk
         assert not any("doubt" in note for note in document["notes"])
 
 
+@pytest.mark.thorough
 def test_the_report_compares_the_published_window_only_when_asked_for(tmp_path, capsys, text_only):
     def windows(*options):
         run(capsys, "report", BOARD, *options, "-o", tmp_path)
@@ -96,6 +97,7 @@ def test_the_report_compares_the_published_window_only_when_asked_for(tmp_path, 
     assert windows("--criterion", "published") == ({"4 KiB"}, 1)
 
 
+@pytest.mark.thorough
 def test_a_report_has_them(tmp_path, capsys, text_only):
     run(capsys, "report", CAPTURE, "-o", tmp_path)
     assert "Window against prefetch list" in (tmp_path / "index.html").read_text()

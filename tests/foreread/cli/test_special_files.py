@@ -177,7 +177,7 @@ def folder(tmp_path_factory):
 
 
 # Of each kind of input, one command with each change.
-NOW = {case.split()[-1]: case for case in INPUTS}.values()
+NOW = [*{case.split()[-1]: case for case in INPUTS}.values()][::3]
 
 
 @pytest.mark.parametrize("case", further(INPUTS, NOW))

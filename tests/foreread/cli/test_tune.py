@@ -144,6 +144,7 @@ def test_genes_that_the_machine_lacks_are_said(bench, tmp_path, run):
     assert not (tmp_path / "none.tuning").exists()
 
 
+@pytest.mark.thorough
 def test_taking_turns_needs_several_scenarios(bench, tmp_path, run):
     more = ["--budget", "120", "--recipe", "fingerprinting"]
     assert "add another --scenario" in run(*words(tmp_path / "one.tuning", *more)).err
@@ -304,6 +305,7 @@ def test_a_target_that_comes_back_is_waited_for_after_its_reset(monkeypatch, tmp
     assert [one.attempt.status for one in results.search].count("hung") == 1
 
 
+@pytest.mark.thorough
 def test_a_reset_that_fails_is_reported(monkeypatch, tmp_path, run):
     monkeypatch.setattr(tuning, "open_bench", KnownBench(25).open)
     assert "the reset failed" in run(*words(tmp_path / "app.tuning", "--reset", "false")).err
@@ -312,6 +314,7 @@ def test_a_reset_that_fails_is_reported(monkeypatch, tmp_path, run):
             main(words(tmp_path / "other.tuning", "--reset", command))
 
 
+@pytest.mark.thorough
 def test_a_target_that_does_not_come_back_costs_one_run_and_is_resumed(monkeypatch, tmp_path, run):
     bench = Away(10, 10**6)
     monkeypatch.setattr(tuning, "open_bench", bench.open)

@@ -41,6 +41,7 @@ def log(tmp_path, name):
     return (tmp_path / "log" / name).read_text().split("\n")[:-1]
 
 
+@pytest.mark.thorough
 def test_two_boards_find_what_one_finds_and_their_difference_is_estimated(tmp_path, run):
     said = run(*words(tmp_path / "one.tuning", "a", "b:slower=30", more=MORE))
     assert "time relative to all boards" in said.out and "set 2 genes: time" in said.out
@@ -54,6 +55,7 @@ def test_two_boards_find_what_one_finds_and_their_difference_is_estimated(tmp_pa
     assert len(results.search) + len(results.confirmation) <= 40 and min(by_board) >= 8
 
 
+@pytest.mark.thorough
 def test_the_document_has_the_boards(tmp_path, run):
     boards = json.loads(
         run(

@@ -30,6 +30,7 @@ def judged(tmp_path_factory):
     return on_loads.judge(folder)["beside"]
 
 
+@pytest.mark.thorough
 def test_each_load_is_compared_with_its_own_sweep(judged):
     assert [row["load"] for row in judged] == ["idle", "direct"]
     for row in judged:

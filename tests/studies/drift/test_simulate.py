@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
 from studies.drift.simulate import CASES, table
 
 ROOT = Path(__file__).parents[3]
 RANDOM_ORDER, LASTING, DRIFT = CASES[:3], CASES[3], CASES[4:]
 
 
+@pytest.mark.thorough
 def test_the_pages_have_the_simulated_rates_which_are_those_promised():
     lines = table()
     assert "\n".join(lines) in (ROOT / "studies/drift/README.md").read_text()

@@ -9,6 +9,7 @@ import tarfile
 
 import hostile_archives as hostile
 import pytest
+from rings import further
 
 from foreread.boards.base.bounded import UnboundedError
 from foreread.tracer.formats.archive import check, is_archive, unpack
@@ -26,6 +27,7 @@ BOMBS = [
     for case in hostile.ARCHIVES
     if case not in (hostile.deep_objects, hostile.numbers_as_text)  # damage of the document
 ]
+NOW = (hostile.gzip_expansion, hostile.pax_chain, hostile.gnu_sparse_extended, hostile.huge_json)
 
 
 def content_of(folder):
@@ -36,7 +38,7 @@ def content_of(folder):
     }
 
 
-@pytest.mark.parametrize("make", BOMBS, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", further(BOMBS, NOW), ids=lambda make: make.__name__)
 def test_a_bomb_is_refused_before_much_of_it_is_decompressed(make, tmp_path, monkeypatch):
     archive = make(tmp_path)
     read = [0]

@@ -55,7 +55,7 @@ def board(tmp_path):
                 os.kill(int(process.parent.name), signal.SIGKILL)
 
 
-@pytest.mark.parametrize("done", [True, False])
+@pytest.mark.parametrize("done", further([True, False]))
 @pytest.mark.parametrize("kind", INITS)
 def test_removing_leaves_the_board_as_it_was(kind, done, tmp_path):
     board = board_with_init(kind, tmp_path, Board)

@@ -79,7 +79,7 @@ def board_that_starts(kind, folder):
     return board
 
 
-@pytest.mark.parametrize("done", [True, False])
+@pytest.mark.parametrize("done", further([True, False]))
 @pytest.mark.parametrize("kind", INITS)
 def test_removing_leaves_the_board_as_it_was(kind, done, tmp_path):
     board = board_that_starts(kind, tmp_path)
@@ -209,7 +209,10 @@ def test_unarmed_stand_in_executes_init_alone(booted):
 @as_root
 @pytest.mark.parametrize(
     ("recorder", "watch_s"),
-    [pytest.param(b"exit 1\n", WATCH_S, id="fails"), pytest.param(b"sleep 99\n", 1, id="hangs")],
+    [
+        pytest.param(b"exit 1\n", WATCH_S, id="fails"),
+        pytest.param(b"sleep 99\n", 1, id="hangs", marks=pytest.mark.thorough),
+    ],
 )
 def test_init_starts_without_a_recorder(booted, recorder, watch_s):
     booted.install(FILES | {"job.sh": recorder}, watch_s)
@@ -230,7 +233,7 @@ def test_init_starts_if_the_hook_hangs(booted):
 
 
 @as_root
-@pytest.mark.parametrize("name", ["hook", "place.sh", "paths"])
+@pytest.mark.parametrize("name", further(["hook", "place.sh", "paths"]))
 def test_init_starts_whatever_a_damaged_disk_left_of_the_recorder(booted, name):
     """A file of the recorder that ends at any of its lines, for the shell within a construct."""
     booted.install()

@@ -74,6 +74,7 @@ def test_the_resident_script_is_one_for_any_posix_shell(shell, tmp_path):
     assert "start|stop|status|run" in used.stderr
 
 
+@pytest.mark.thorough
 def test_the_resident_script_is_clean(tmp_path):
     script = tmp_path / "foreread-fingerprint"
     script.write_text(resident_script(WatchOptions(plans=PLANS, disks=["sda"])))

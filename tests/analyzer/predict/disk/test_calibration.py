@@ -92,6 +92,7 @@ def flash():
     return Measured(tuple(points))
 
 
+@pytest.mark.thorough
 def test_unexplained_devices_become_a_table():
     known = flash()
     found = explain(trials_on(known, noise=0.05))

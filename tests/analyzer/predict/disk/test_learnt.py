@@ -83,7 +83,7 @@ def test_a_fixed_cost_stays_one():
     assert (found.latency_ns, found.ns_per_kib) == pytest.approx((1e6, 5e4), rel=1e-3)
 
 
-@pytest.mark.parametrize("name", ["nvme", "emmc", "erase-block", "rotating", "network"])
+@pytest.mark.parametrize("name", further(["nvme", "emmc", "erase-block", "rotating", "network"], 2))
 def test_a_kind_is_learnt_from_its_requests(name):
     """Other requests than those that it was learnt from take the same time on the learnt disk."""
     true, others = kind(name), reads(kind(name), seed=6)

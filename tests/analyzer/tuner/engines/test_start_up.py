@@ -182,6 +182,7 @@ def mean_seconds(chromosome):
     return math.prod(beside(chromosome, scenario) for scenario in REACHES) ** 0.5
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", further(range(3)))
 def test_the_best_over_all_scenarios_is_found_run_by_run(seed):
     found = engine(seed, predicted=None)
@@ -191,6 +192,7 @@ def test_the_best_over_all_scenarios_is_found_run_by_run(seed):
     assert {len(known) for _, known in gains.values()} == {1, 2}  # not each in each
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", further([2, 3]))
 def test_the_believed_best_was_run_in_every_scenario(seed):
     found = engine(seed, predicted=None)
@@ -211,6 +213,7 @@ def test_no_run_is_requested_where_a_chromosome_has_had_all_of_its_runs():
             assert wanted.scenario == "reader"
 
 
+@pytest.mark.thorough
 def test_several_runs_at_once_are_not_all_the_same():
     found = engine(1, predicted=None)
     by_run(found, 40, noise=0.02)
@@ -297,6 +300,7 @@ def test_two_genes_that_help_only_together_are_found():
     assert sum(scored(one.best()).fitness == 1.2 for one in found) >= 4
 
 
+@pytest.mark.thorough
 def test_a_space_too_large_to_be_looked_at_whole_is_bred_in(monkeypatch):
     monkeypatch.setattr(start_up, "WHOLE", 100)
     found = engine()

@@ -41,6 +41,7 @@ def test_the_noise_of_a_third_chromosome_hides_no_saving():
     assert (beside.low, beside.high) == pytest.approx((alone.low, alone.high), abs=0.005)
 
 
+@pytest.mark.thorough
 def test_quiet_chromosomes_make_no_noisy_one_a_winner():
     """Of truly equal chromosomes one in forty is shown to save, whatever the noise of each."""
     rng, others = random.Random(2), [{"g": number} for number in range(2, 6)]
