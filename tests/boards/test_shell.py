@@ -159,6 +159,7 @@ def test_files_of_any_name_go_and_come_back(target, tmp_path, name):
     assert not list(tmp_path.glob("*.part"))
 
 
+@pytest.mark.thorough
 def test_a_large_file_goes_and_comes_back(target, kind, tmp_path):
     sent, back = tmp_path / "sent", tmp_path / "back"
     sent.write_bytes(os.urandom(LARGE.get(kind, 24 << 20)) + b"odd")
@@ -184,6 +185,7 @@ def test_a_full_disk_is_reported_as_no_space(target, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.thorough
 def test_a_full_and_a_read_only_disk_keep_nothing(target, tmp_path):
     if not can_mount():
         pytest.skip("needs root to mount: full and read-only disks are not checked")

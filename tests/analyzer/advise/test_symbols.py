@@ -121,6 +121,7 @@ def test_gnu_ld_places_the_listed_functions_in_an_output_section_of_their_own(so
     assert f".text.{placed[0].name}" in again["lib-before.so.sections"].decode().split()
 
 
+@pytest.mark.thorough
 def test_a_static_program_has_no_list_for_linkers_that_cannot_move_its_c_library(sources):
     (sources / "main.c").write_text("int part0(int); int main(void) { return part0(1); }")
     found = {}

@@ -109,12 +109,14 @@ def looks(made_on):
     return [n for n in range(FEWEST, len(made_on) + 1) if balanced(n, made_on[:n])]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fleet", further(FLEETS, ("one twice as slow", "four of all kinds")))
 def test_unequal_boards_make_no_more_false_confirmations(fleet):
     rng = np.random.default_rng(7)
     assert sum(misses(rng, FLEETS[fleet]) for _ in range(STARTS)) <= WRONG * STARTS
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fleet", further(DRIFTING))
 def test_boards_that_become_slower_make_no_more_false_confirmations(fleet):
     rng = np.random.default_rng(11)

@@ -128,6 +128,7 @@ def filled(folder, number):
     return folder
 
 
+@pytest.mark.thorough
 def test_a_folder_of_many_files_is_listed_in_little_memory(tmp_path):
     assert peak_of(filled(tmp_path, 10_000), 10_000) < 300_000
 

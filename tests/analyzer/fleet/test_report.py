@@ -149,6 +149,7 @@ def test_boards_of_one_name_are_said(tmp_path):
     assert "Different machines share a name: x" in files.html.read_text()
 
 
+@pytest.mark.thorough
 def test_the_page_has_its_pictures_and_sections(tmp_path):
     builds = [analysed(build=b, created=f"2026-0{n}-01") for n, b in enumerate("abc", 1)]
     page = report(tmp_path, *group(6), *builds).html.read_text()

@@ -145,6 +145,7 @@ def test_an_unknown_kernel_has_the_newest_rules_and_a_doubt(new):
     assert not any("is newer than the newest kernel" in doubt for doubt in newest.doubts)
 
 
+@pytest.mark.thorough
 def test_an_unconfirmed_kernel_widens_the_band(new):
     confirmed, unconfirmed = (forecast(new, m, None, 32, 32) for m in ("linux-6.12", "linux-6.11"))
     widths = [f.change.seconds_high - f.change.seconds_low for f in (confirmed, unconfirmed)]

@@ -76,6 +76,7 @@ def test_memory_is_granted_by_the_size_of_the_data():
     assert call(fill, HERE) == 1
 
 
+@pytest.mark.thorough
 def test_a_reader_that_does_not_end_is_stopped_by_its_cpu_time(monkeypatch):
     monkeypatch.setattr(allowance, "_SECONDS", 1)
     monkeypatch.setattr(allowance, "WALL_PER_CPU", 1000)

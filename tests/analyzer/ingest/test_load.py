@@ -15,6 +15,7 @@ import pytest
 from capture_builder import ROOT_PID, capture_of
 from event_table import DISK, event, insert, metadata_insert, read, table
 from msgspec import structs
+from rings import further
 
 from foreread.analyzer.ingest.interpret import interpret
 from foreread.analyzer.ingest.load import events_of, inodes_in, load, load_any
@@ -302,7 +303,7 @@ def test_a_path_may_be_a_string(capture):
 
 @pytest.mark.parametrize(
     ("packing", "decompress"),
-    [("gz", gzip.decompress), ("xz", lzma.decompress), ("bz2", bz2.decompress)],
+    further([("gz", gzip.decompress), ("xz", lzma.decompress), ("bz2", bz2.decompress)]),
 )
 def test_a_damaged_archive_is_an_error_with_a_remedy(packing, decompress, capture, tmp_path):
     archive = tmp_path / "a"

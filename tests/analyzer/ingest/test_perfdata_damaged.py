@@ -26,7 +26,7 @@ def read_everything(path):
         trace.read_fields(name, ("filename",) if "exec" in name else ("rwbs", "comm"))
 
 
-@pytest.mark.parametrize("name", further(NAMES, 2))
+@pytest.mark.parametrize("name", further(NAMES))
 @damaged
 @given(part=st.floats(0, 1))
 def test_cut_anywhere(name, part, tmp_path):

@@ -267,6 +267,7 @@ def test_truncations_of_real_files(name):
         refused_or_shorter(data[:length], whole)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["v6", "v7-zstd"])
 def test_flipped_bits_give_a_result_or_an_error(name):
     data, choose = fixture(name), random.Random(name)

@@ -98,6 +98,7 @@ def test_without_a_disk_model_its_cost_is_learnt_from_the_capture(recording, ima
     assert learnt.total.seconds == pytest.approx(given.total.seconds, rel=0.02)
 
 
+@pytest.mark.thorough
 def test_before_6_6_the_disk_waits_while_the_only_processor_unpacks(recording, image, monkeypatch):
     def seconds():
         slow = {"lz4": Unpacking(100_000.0)}

@@ -117,6 +117,7 @@ def test_many_mappings_in_no_order():
     assert (found.mappings["start"] == found.operations["at"][-20_000:]).all()
 
 
+@pytest.mark.thorough
 def test_more_mappings_than_a_run_of_that_length_can_have_are_refused():
     """A process with many mappings forks again and again: copies of copies."""
     rows = [(1, What.OPEN, (0,)), (1, What.OPENED, (3,))]
@@ -131,6 +132,7 @@ def test_more_mappings_than_a_run_of_that_length_can_have_are_refused():
         follow(some(*rows))
 
 
+@pytest.mark.thorough
 def test_more_pages_than_a_run_of_that_length_can_name_are_refused():
     rows = [(1, What.GET_PAGES, (0, at << 20, (at << 20) + (1 << 20))) for at in range(200)]
     with pytest.raises(FollowError, match="more pages or mappings") as error:

@@ -88,6 +88,7 @@ def test_a_suite_of_one_start_answers_as_the_start_alone():
     assert disk.published.read_ahead_kb == kb
 
 
+@pytest.mark.thorough
 def test_the_published_criterion_may_decide():
     (disk,) = predict_suite(x86_64(), SuiteQuestion(criterion=PUBLISHED)).boards[0].disks
     assert disk.verdict.by == "criterion"

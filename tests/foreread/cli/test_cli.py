@@ -170,6 +170,7 @@ def test_sizes_that_no_kernel_takes_are_wrong_usage(option, tmp_path, run):
     assert not (tmp_path / "capture").exists()
 
 
+@pytest.mark.thorough
 def test_signs_that_an_old_locale_lacks_are_escaped():
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = process("predict", "--criterion", "published", CAPTURE, env=environment)

@@ -300,6 +300,7 @@ def test_an_undecided_result_continues_beside_its_load(folder, confirming, run):
     assert "--resume continues one result" in several
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", ["confirm", "sweep"])
 def test_a_load_that_does_not_run_costs_no_run(command, folder, confirming, tmp_path, run):
     bench = bench_of(folder, 0.9)

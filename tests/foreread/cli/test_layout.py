@@ -117,6 +117,7 @@ def appimage(image, file, changed=b""):
     return file
 
 
+@pytest.mark.thorough
 def test_an_appimage_gives_what_its_squashfs_gives(image, tmp_path, capsys):
     whole = appimage(image, tmp_path / "App.AppImage")
     rows = []

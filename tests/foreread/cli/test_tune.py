@@ -166,6 +166,7 @@ def test_a_file_that_is_there_is_not_touched(bench, tmp_path, run):
     assert not bench.trials
 
 
+@pytest.mark.thorough
 def test_a_target_that_is_lost_once_costs_one_run(monkeypatch, tmp_path):
     bench = KnownBench(lost_at=25)
     monkeypatch.setattr(tuning, "open_bench", bench.open)

@@ -112,6 +112,7 @@ def test_rounds_are_one_sweep_with_all_runs_of_a_window():
     assert found["kernel"] == "6.1"
 
 
+@pytest.mark.thorough
 def test_a_finished_cell_is_not_made_again(tmp_path):
     made = []
     store = Store(tmp_path)

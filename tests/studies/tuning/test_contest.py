@@ -71,6 +71,7 @@ def test_all_begin_with_the_same_chromosomes(place):
     assert asked["one-gene"][0] == predicted
 
 
+@pytest.mark.thorough
 def test_a_contest_goes_on_where_it_was_interrupted(place, tmp_path, monkeypatch):
     file = tmp_path / "lines.jsonl"
     monkeypatch.setattr(contest, "places", lambda: iter([("small", lambda: place)]))

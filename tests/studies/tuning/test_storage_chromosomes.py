@@ -39,6 +39,7 @@ def default_of(file_system, **changes):
     return {**found, **changes}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("rules", SETS.values(), ids=SETS)
 def test_formula_enumeration_and_every_combination_agree(rules):
     counts = {name: one.count for name, one in rules.items()}

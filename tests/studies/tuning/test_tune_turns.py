@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from studies.tuning import turns
 
 
@@ -14,6 +16,7 @@ def test_a_turn_counts_evaluations_until_children_are_good():
     assert turns.evaluations_until([[0.5, 0.5]] * 3) == {"converged": 6, "found": 6}
 
 
+@pytest.mark.thorough
 def test_genes_that_come_back_are_found_sooner(monkeypatch, tmp_path, capsys):
     out = tmp_path / "out.json"
     monkeypatch.setattr(turns, "SEEDS", 12)

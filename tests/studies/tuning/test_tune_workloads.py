@@ -70,6 +70,7 @@ def rare_genes(name, one):
     return 100_000 * 3 ** sum(one[gene] == allele for gene, allele in wanted.items())
 
 
+@pytest.mark.thorough
 def test_genes_that_come_back_are_found_sooner():
     table = landscape(rare_genes)
     rows = fingerprints.summary(table, "rate", seeds=6)

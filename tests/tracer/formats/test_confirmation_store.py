@@ -81,7 +81,7 @@ def test_they_are_kept_in_an_archive_with_all_else(folder, tmp_path, kind):
             assert other.read_bytes() == path.read_bytes()
 
 
-@pytest.mark.parametrize("archived", [False, True])
+@pytest.mark.parametrize("archived", further([False, True]))
 def test_the_check_before_a_run_leaves_the_capture_as_it_is(folder, tmp_path, archived):
     capture = folder
     if archived:

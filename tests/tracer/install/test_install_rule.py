@@ -139,6 +139,7 @@ def test_check_compares_the_window_with_the_rule(board, kept):
     assert check_installed(board) is None
 
 
+@pytest.mark.thorough
 def test_from_script_to_rule_and_back_nothing_of_the_earlier_is_left(board):
     board.put("proc/sys/kernel/random/boot_id", "one\n")
     board.directory("etc/udev/rules.d")

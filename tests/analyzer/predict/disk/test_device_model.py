@@ -36,6 +36,7 @@ def requests(kib, service_ns, apart_ns=1_000_000, complete=True):
     return Table(REQUESTS, columns)
 
 
+@pytest.mark.thorough
 @given(
     latency=st.floats(10e3, 5e6),
     per_kib=st.floats(1e3, 2e5),

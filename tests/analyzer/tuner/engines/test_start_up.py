@@ -256,6 +256,7 @@ def test_it_ends_when_all_have_had_all_their_runs():
     assert len(runs) == small.size and set(runs.values()) == {2}
 
 
+@pytest.mark.thorough
 def test_with_noise_only_the_best_are_repeated():
     rng, gains = Random(1), {}
 
@@ -309,6 +310,7 @@ def test_a_space_too_large_to_be_looked_at_whole_is_bred_in(monkeypatch):
     assert regret(received) < 0.05
 
 
+@pytest.mark.thorough
 def test_a_recipe_may_breed_in_a_small_space_too():
     small, bred = engine(predicted=None), engine(predicted=None, breeds="always")
     for found in (small, bred):

@@ -32,6 +32,7 @@ def test_a_useless_gene_seldom_matters(found):
     assert sum(claims) <= 2
 
 
+@pytest.mark.thorough
 def test_the_true_effect_of_bfq_is_within_its_interval():
     """Against mq-deadline with slice_idle at its own default."""
     truth = 0.75 - 1
