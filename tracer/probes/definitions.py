@@ -17,6 +17,7 @@ from foreread.tracer.probes.offsets import Offsets, find_offsets
 FAULT, READ, MAP, OPEN = PROBES = ("file_fault", "file_read", "file_map", "openat")
 _OLDEST = (4, 11)  # earlier, filemap_fault has another first argument
 _FILEMAP_READ_SINCE = (5, 12)
+_DO_FILE_OPEN_SINCE = (7, 0)
 _GROUP = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _LONGEST_ARGUMENT = 63  # MAX_ARGSTR_LEN, kernel/trace/trace_probe.h
 
@@ -117,7 +118,8 @@ class _Lines:
         # Not do_sys_openat2: there the path is the caller's, and perhaps not in memory yet.
         # open_flag is the first member of struct open_flags (fs/internal.h).
         path = self.at("filename.name", name)
-        return f"do_filp_open dfd={dfd}:s32 flags=+0({flags}):u32 path=+0({path}):string"
+        function = "do_file_open" if self.version >= _DO_FILE_OPEN_SINCE else "do_filp_open"
+        return f"{function} dfd={dfd}:s32 flags=+0({flags}):u32 path=+0({path}):string"
 
     def file(self, file: str) -> str:
         """Return the arguments that name a struct file and its inode.

@@ -62,6 +62,12 @@ def test_only_requested_probes_are_defined():
     ]
 
 
+@pytest.mark.parametrize(("release", "function"), [("6.19.9", "filp"), ("7.0.0-rc1", "file")])
+def test_linux_7_0_renames_the_function_that_opens_files(release, function):
+    (opening,) = plan(release, "aarch64", btf_of({}), [OPEN]).definitions
+    assert f" do_{function}_open " in opening
+
+
 def test_arguments_on_the_stack_and_the_function_of_older_kernels():
     (mapping,) = plan(*MIPS, None, [MAP], at_any_risk=True).definitions
     assert "index=$stack4:u32" in mapping  # o32 keeps room for the first four
