@@ -43,10 +43,13 @@ def pkg_config(option: str, *libraries: str) -> list[str]:
 
 
 class BuildWithoutRpath(build_ext):
-    """Leaves out the rpath that a Python built in somebody's home (pyenv) passes on."""
+    """Leaves out the rpath that a Python built in somebody's home (pyenv) passes on.
+
+    The extensions are built at the same time.
+    """
 
     def finalize_options(self) -> None:
-        """Build the extensions at the same time."""
+        """Build as many at once as there are processors, if no number is given."""
         super().finalize_options()
         self.parallel = self.parallel or True
 

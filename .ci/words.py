@@ -44,6 +44,9 @@ WORDS = {
     r"\bWho (?=\w+s\b)": "name the thread, process or user",
 }
 IN_TEST_NAMES = {r"_told(?:_|$)": "_reported", r"_behind_": "_after_", r"_in_vain": "_unused"}
+# All of WORDS begin where a word does: most places are passed with one look.
+ANY_WORD = re.compile(rf"\b(?=\w)(?:{'|'.join(WORDS)})")
+ANY_IN_NAME = re.compile("|".join(IN_TEST_NAMES))
 
 # What stands literally behind something: a place in a network or a circuit, or a rank.
 BEHIND = re.compile(
@@ -122,16 +125,13 @@ def test_names(text: str) -> Iterator[Piece]:
 
 def findings(path: str, text: str) -> Iterator[tuple[int, str, str]]:
     """Yield (line, word, what to write instead) of a file."""
-    # All of WORDS begin where a word does: most places are passed with one look.
-    any_of_words, any_in_names = rf"\b(?=\w)(?:{'|'.join(WORDS)})", "|".join(IN_TEST_NAMES)
-    checked = [(prose(path, text), WORDS, any_of_words)]
+    checked = [(prose(path, text), WORDS, ANY_WORD)]
     if path.startswith(PRODUCT) if path.endswith(".py") else path.endswith((".sh", ".c", ".h")):
-        checked.append((messages(path, text), WORDS, any_of_words))
+        checked.append((messages(path, text), WORDS, ANY_WORD))
     if path.endswith(".py") and path.startswith("tests/"):
-        checked.append((test_names(text), IN_TEST_NAMES, any_in_names))
+        checked.append((test_names(text), IN_TEST_NAMES, ANY_IN_NAME))
     lines = text.split("\n")
-    for pieces, words, any_of in checked:
-        any_word = re.compile(any_of)
+    for pieces, words, any_word in checked:
         for start, piece in pieces if any_word.search(text) else ():  # parsing takes the time
             for word, instead in words.items() if any_word.search(piece) else ():
                 for match in re.finditer(word, piece):

@@ -71,7 +71,7 @@ def with_capture(folder, name):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("system", further(["github", "gitlab"]))
+@pytest.mark.parametrize("system", ["github", "gitlab"])
 def test_the_steps_that_compare_pass_for_the_same_build(system, repository):
     for script in scripts()[system]:
         done = run(repository, script, GITHUB_STEP_SUMMARY=str(repository / "summary.md"))

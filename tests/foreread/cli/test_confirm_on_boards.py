@@ -235,7 +235,7 @@ def test_a_board_that_takes_its_time_to_put_back_is_not_interrupted(confirmed, t
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("number", further([signal.SIGINT, signal.SIGTERM, signal.SIGKILL]))
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_every_board_is_put_back_when_the_command_is_ended(number, folder, tmp_path):
     start = (
         "import sys; from paired_benches import open_paired_bench;"

@@ -167,7 +167,7 @@ STATEFUL = Stateful(
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("device", further([TABLE, STATEFUL]), ids=["measured", "stateful"])
+@pytest.mark.parametrize("device", [TABLE, STATEFUL], ids=["measured", "stateful"])
 def test_a_given_disk_of_another_kind_has_the_native_seconds(device, tmp_path):
     (capture,) = (path for path in CAPTURES if name_of(path) == "x86_64-python-1")
     live = live_inputs(subject_of(capture, [0, 32]), device)
