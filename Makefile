@@ -4,8 +4,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-EVERYTHING := --no-build-isolation -e '.[dev,docs]'
-PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 FUZZ_SECONDS ?= 60
 KILLS ?= 1000
 SEED ?= 1
@@ -17,7 +15,7 @@ EACH_CHANGE := not thorough and not boards and not package
 
 SOURCES := analyzer boards bench docs emulator examples foreread fuzz studies tests tracer
 C_FILES := $(shell find $(SOURCES) -name '*.[ch]')
-SHELL_FILES := $(addprefix .ci/,bare deb fresh packages run sources wheel) $(shell find $(SOURCES) -name '*.sh')
+SHELL_FILES := $(addprefix .ci/,bare deb fresh install packages run sources wheel) $(shell find $(SOURCES) -name '*.sh')
 EXTENSION_FILES := $(filter analyzer/% emulator/%,$(C_FILES))
 
 .PHONY: help setup packages demo test pytest test-all torture paper accuracy layout-study tune-study wheel deb release docs man lint bench fuzz clean
@@ -30,20 +28,8 @@ setup: $(READY) ## install packages, make the virtual environment, build the ext
 packages: ## install the Debian or Ubuntu packages that are missing (as root, or by sudo)
 	@.ci/packages $(PYTHON)
 
-# uv installs in seconds what takes pip more than a minute. It does not read pip's settings (another
-# index, a certificate): where it fails, pip installs.
-# Without build isolation, so that a change of a C file is rebuilt without network.
-# What only tests need is installed meanwhile: one processor unpacks Debian packages.
 $(READY): setup.py pyproject.toml foreread/version.py $(EXTENSION_FILES)
-	@.ci/packages $(PYTHON) build
-	@echo "installing Python packages into $(VENV), and building foreread"
-	@.ci/packages $(PYTHON) & packages=$$! status=0; \
-		{ { $(BIN)/python -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV); } && \
-		$(PIP) 'setuptools>=77' && \
-		{ { $(PIP) --only-binary uv uv==0.13.9 && \
-		$(BIN)/uv pip install -q --python $(BIN)/python --reinstall-package foreread $(EVERYTHING); } || \
-		$(PIP) $(EVERYTHING); }; } || status=$$?; \
-		wait "$$packages" && exit "$$status"
+	@.ci/install $(PYTHON) $(VENV)
 	@touch $@
 
 demo: $(READY) ## the main job on a real application; ends by saying where the report is
