@@ -76,6 +76,7 @@ decode_machine(struct input *in, struct bytes *b)
         .exec_order = next(b, 5),
         .credit_ns = next(b, 2) ? limit(b) : 0,
         .cache_pages = next(b, 2) ? limit(b) : 0,
+        .generations = next(b, 2),
         .max_sectors_kb = limit(b),
         .max_segments = limit(b),
         .max_segment_size = 512 * (limit(b) & 0xFFFF),

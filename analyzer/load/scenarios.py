@@ -27,6 +27,11 @@ _OWN_UNKNOWN = (
     "the capture does not say how much memory the program itself takes: only its files, and the "
     "kernel's memory for them, are counted; record again to have the program counted"
 )
+_SWAP = (
+    "the machine of the recording has swap, which is not emulated: where memory lacks, its kernel "
+    "also moves the program's own memory to the disk and back; to measure what is predicted, "
+    "switch it off: swapoff -a"
+)
 _MEMORY = (
     "how much memory that load leaves to the start is unknown: say how much with --memory, such as "
     "--memory 24M"
@@ -80,7 +85,18 @@ def _with_memory(text: str, size: str, start: Start | None) -> Load:
             "files"
         )
         return Load(text, unpredicted=why, memory_kib=kib)
-    return Load(text, notes=() if own_kib(start) else (_OWN_UNKNOWN,), memory_kib=kib)
+    notes = [] if own_kib(start) else [_OWN_UNKNOWN]
+    if _swaps(start):
+        notes.append(_SWAP)
+    return Load(text, notes=tuple(notes), memory_kib=kib)
+
+
+def _swaps(start: Start) -> bool:
+    """Return whether the recorded start could swap."""
+    memory = start.recording.capture.memory
+    if memory is None or not memory.swaps:
+        return False
+    return memory.group is None or memory.group.swap_kib != 0
 
 
 def _reader(path: str, cpu: CpuCost, start: Start | None) -> Client:

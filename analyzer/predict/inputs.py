@@ -250,7 +250,9 @@ def _machine(
     # The trace knows better than a file of sysfs that was copied from elsewhere, or read later.
     if (_number(queue.get(LARGEST, "")) or _NO_LIMITS.max_sectors_kb) < largest_kb:
         queue[LARGEST] = str(largest_kb)
-    return machine_of(recording.page_size, cpu, queue)
+    machine, limits = machine_of(recording.page_size, cpu, queue)
+    memory = recording.capture.memory
+    return replace(machine, generations=memory is not None and bool(memory.multi_gen_lru)), limits
 
 
 def machine_of(page: int, cpu: str, queue: Mapping[str, str]) -> tuple[Machine, Limits]:

@@ -113,7 +113,8 @@ class Machine:
     fault_around_bytes; ``exec_order`` that of executable folios (arm64: 64 KiB).
     ``table_pages`` are the pages of one last-level page table, as large as a PMD. ``credit_ns`` is
     the credit of a thread that wakes, in computing (0: threads take turns). ``cache_pages`` are
-    the pages of files that memory holds before the kernel reclaims (0: all).
+    the pages of files that memory holds before the kernel reclaims (0: all); with ``generations``
+    it reclaims by the multi-generational lists, where it has them.
     """
 
     page_size: int = 4096
@@ -123,6 +124,7 @@ class Machine:
     exec_order: int = 0
     credit_ns: int = 0
     cache_pages: int = 0
+    generations: bool = False
 
 
 @dataclass

@@ -120,6 +120,15 @@ class WithinMapping(IntEnum):
     ALL = 2
 
 
+class Generations(IntEnum):
+    """The multi-generational lists of memory, on a machine that has them in use (mm/vmscan.c)."""
+
+    NONE = 0  # there are an inactive and an active list only
+    FIRST = 1  # what a page fault reads is in the youngest generation
+    REWORKED = 2  # in the second youngest; two uses of a mapping make a page younger
+    OLD_FAULTS = 3  # in the second oldest
+
+
 @dataclass(frozen=True)
 class Rules:
     """The rules of one kernel."""
@@ -162,6 +171,7 @@ class Rules:
     reads_past_end: PastEnd = PastEnd.NOTHING
     within_mapping: WithinMapping = WithinMapping.NONE  # of no kernel: 7b32f64bc512 was reverted
     mapped_folio_kb: int = 0  # of no kernel: the least folio of a fault's own window
+    generations: Generations = Generations.NONE
 
     def numbers(self) -> list[int]:
         """Return the rules as the numbers of struct lx_rules (core/linux/rules.h)."""
@@ -293,6 +303,11 @@ CHANGES: tuple[Change, ...] = (
     ),
     Change((6, 0), {"block_window": True, "expands": True}, "6.1.192 squashfs_readahead"),
     Change((6, 1), {"marks_upwards": False, "keeps_larger": True}, "6.1.192 ra_alloc_folio"),
+    Change(
+        (6, 1),
+        {"generations": Generations.FIRST},
+        "6.1.176, 6.12.107 mm/vmscan.c evict_folios, lru_gen_add_folio, commit ac35a4902374",
+    ),
     Change((6, 2), {"keeps_larger": False}, "6.6.63 ondemand_readahead"),
     Change((6, 6), {"prev_pos": PrevPos.NEXT_BYTE}, "6.6.63 filemap_read; absent 6.1"),
     Change((6, 9), {"order_one": True}, "6.11.11 page_cache_ra_order; absent 6.6"),
@@ -317,6 +332,11 @@ CHANGES: tuple[Change, ...] = (
         (6, 14),
         {"fills_past_end": True},
         "6.18 squashfs_copy_cache: bytes is a size_t; 7.2.12; absent 6.12.117",
+    ),
+    Change(
+        (6, 14),
+        {"generations": Generations.REWORKED},
+        "7.2.12 mm/vmscan.c lru_gen_set_refs, commit 4d5d14a01e2c; absent 6.12.107",
     ),
     Change(
         (6, 17),
@@ -358,6 +378,12 @@ CHANGES: tuple[Change, ...] = (
         {"exec_counts": False},
         "7.2.12 mm/filemap.c do_sync_mmap_readahead, do_async_mmap_readahead, "
         "filemap_map_pages, commit 2f5e0477276b; absent 6.19.9",
+    ),
+    Change(
+        (7, 2),
+        {"generations": Generations.OLD_FAULTS},
+        "7.2.12 mm/swap.c folio_add_lru, "
+        '"mm/mglru: use folio_mark_accessed to replace folio_set_active"',
     ),
     Change(
         (7, 2),

@@ -81,11 +81,12 @@ def fault(kernel: Kernel, mapping: Mapping, page: int, *, write: bool) -> Iterat
         return
     absent = inode.cache.get(page) is None
     kernel.stop = mapping.end if _limits(kernel, mapping) else None
+    kernel.faulting = not mapping.flags & (MapFlag.SEQUENTIAL | MapFlag.RANDOM)
     if kernel.rules.fault < Fault.SEQUENTIAL:
         _early_fault(kernel, mapping, page)
     else:
         _fault(kernel, mapping, page)
-    kernel.stop = None
+    kernel.stop, kernel.faulting = None, False
     yield inode, page, page + 1
     # The kernel waits for a page's read without the lock: the fault is then repeated.
     if absent and around and _map_around(kernel, mapping, page, retry=True):

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from foreread.emulator.linux.operations import Cause, Machine, Outcome
 from foreread.emulator.linux.rules import Orders, Rules
 from foreread.emulator.stepwise.cache import Folio
+from foreread.emulator.stepwise.generations import GenerationLists
 from foreread.emulator.stepwise.inode import Inode
-from foreread.emulator.stepwise.memory import Held, Memory
+from foreread.emulator.stepwise.memory import Held, Lists, Memory
+from foreread.emulator.stepwise.two_lists import TwoLists
 from foreread.emulator.stepwise.window import State
 
 FORCED_CHUNK = 2 << 20  # bytes: step of force_page_cache_readahead
@@ -39,16 +41,22 @@ class Kernel:
     memory: Memory | None = None  # None: it holds all files
     stop: int | None = None  # where the mapping of the fault in progress ends readahead
     least_order: int = 0  # of the folios of the fault's own window
+    faulting: bool = False  # a fault is in progress, of a mapping that was given no advice
 
     def limit_memory(self) -> None:
         """Let memory hold ``machine.cache_pages`` pages of files, if that is not 0."""
         if self.machine.cache_pages:
-            self.memory = Memory(self.machine.cache_pages, self.is_locked, self.forget)
+            self.memory = Memory(self.machine.cache_pages, self._lists())
+
+    def _lists(self) -> Lists:
+        if self.machine.generations and self.rules.generations:
+            return GenerationLists(self.rules.generations, self.is_locked, self.forget)
+        return TwoLists(self.is_locked, self.forget, self.machine.page_size)
 
     def own_memory(self, pages: int) -> None:
         """The program itself has so many pages of memory from now on (0: as many as before)."""
         if self.memory is not None and pages:
-            self.memory.own(pages, self.machine.cache_pages, self.machine.page_size)
+            self.memory.own(pages, self.machine.cache_pages)
 
     def is_locked(self, held: Held) -> bool:
         """Return whether a folio is being read: by the ->readahead call in progress."""
@@ -63,7 +71,7 @@ class Kernel:
         if not inode.cache.add(folio):
             return False
         if self.memory is not None:
-            self.memory.enter(inode, folio, self.outcome.runs, self.machine.page_size)
+            self.memory.enter(inode, folio, self.outcome.runs, faulting=self.faulting)
         return True
 
     @property

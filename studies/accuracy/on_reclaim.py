@@ -117,7 +117,7 @@ def _on_board(live: Live, kernel: str) -> Cell:
             rows = []
             for generations in (False, True):
                 target.write_knob(_GENERATIONS, "y" if generations else "n")
-                rows += [{"generations": generations, **row} for row in _rows(bench)]
+                rows += _rows(bench, generations=generations)
         return {"touches": rows, "commands": foreread.lines}
 
     return Cell(
@@ -138,10 +138,10 @@ def _in_group(mib: int) -> Cell:
                 file, program = str(board.root / "file"), str(_built(folder, "cc"))
                 within = ("sh", "-c", join, "sh")
                 bench = Bench(LocalTarget(), board.disk, file, program, within)
-                rows = list(_rows(bench))
+                rows = list(_rows(bench, generations=False))
         finally:
             board.end()
-        return {"touches": [{"generations": False, **row} for row in rows]}
+        return {"touches": rows}
 
     release = os.uname().release
     return Cell(
@@ -192,8 +192,8 @@ def _built(folder: Path, compiler: str) -> Path:
     return program
 
 
-def _rows(bench: Bench) -> Iterator[Document]:
-    """Yield the rows of all windows, seeds and mappings."""
+def _rows(bench: Bench, *, generations: bool) -> Iterator[Document]:
+    """Yield the rows of all windows, seeds and mappings; the kernel has the lists of generations."""
     version = version_of(_output(bench.target, ["uname", "-r"]))
     for executes in (False, True):
         for kb in WINDOWS_KB:
@@ -204,10 +204,11 @@ def _rows(bench: Bench) -> Iterator[Document]:
                     program(seed, executes=executes, large_folios=folios),
                     version,
                     kb,
-                    row["cache_pages"],
+                    Machine(cache_pages=row["cache_pages"], generations=generations),
                 )
                 error = emulated / row["read_mib"] - 1
-                yield {**row, "emulated_mib": emulated, "error": error}
+                added = {"emulated_mib": emulated, "error": error}
+                yield {"generations": generations, **row, **added}
 
 
 def _measured(bench: Bench, kb: int, seed: int, executes: bool) -> Document:
@@ -282,9 +283,8 @@ def program(seed: int, *, executes: bool, large_folios: bool) -> Program:
     return Program(operations, mappings, np.zeros(1, np.uint32), files)
 
 
-def emulated_mib(touches: Program, version: tuple[int, ...], kb: int, cache_pages: int) -> float:
-    """Return how much the emulation reads with so many pages of memory (0: enough)."""
-    machine, nowhere = Machine(cache_pages=cache_pages), np.zeros(0, EXTENT)
-    group = np.zeros(1, np.uint32)
+def emulated_mib(touches: Program, version: tuple[int, ...], kb: int, machine: Machine) -> float:
+    """Return how much the emulation reads with the machine's memory."""
+    group, nowhere = np.zeros(1, np.uint32), np.zeros(0, EXTENT)
     emulation = Emulation(touches, rules_for(version), machine, Limits(1280), nowhere, group)
     return float(emulation.counts([kib_to_pages(kb, machine.page_size)]).pages.sum()) / 256

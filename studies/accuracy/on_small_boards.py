@@ -1,7 +1,8 @@
 """Cells of starts on emulated boards with little memory: one capture on a board with enough of it.
 
 The disk of an emulated board is in its memory, too: a board has so much more than its disk. What
-is left for a start is what the board says before it (MemAvailable), and that is predicted for.
+is left for a start is what the board says before it (MemAvailable), and that is predicted for. Swap
+is switched off: it is not emulated.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from foreread.boards.base.silent import silent
 from foreread.boards.emulated.launch import make
 from foreread.boards.emulated.live import LiveOptions
+from foreread.boards.open import open_target
 from foreread.tracer.formats.capture import read
 from studies.accuracy import on_boards, on_memory
 from studies.accuracy.cli import CommandError, Foreread
@@ -88,7 +90,10 @@ def _measured(
     sweep = folder / f"{on_memory.IDLE if enough else f'{board.beside_mib}M'}.sweep.json"
     if sweep.exists():
         return
-    target = ("--target", live.target(board, foreread))
+    name = live.target(board, foreread)
+    target = ("--target", name)
+    with open_target(name) as opened:
+        opened.run(["swapoff", "-a"])
     try:
         for _ in range(1 + application.writes):  # the first run writes what later ones read
             shutil.rmtree(capture, ignore_errors=True)

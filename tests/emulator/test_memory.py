@@ -15,6 +15,7 @@ from foreread.emulator.linux.rules import rules_for
 from foreread.emulator.linux.timed_windows import timed_windows
 from foreread.emulator.stepwise.replay import Replay
 from foreread.emulator.stepwise.timed import timed
+from foreread.emulator.stepwise.two_lists import ACTIVE
 
 RULES = rules_for((6, 12))
 LITTLE = 200  # pages
@@ -123,7 +124,7 @@ def test_a_page_that_is_missed_soon_after_it_was_reclaimed_becomes_active():
     assert missed.inodes[0].cache.get(140) is None
     again = replay(script.read(handle, 140), pages=LITTLE + 20)
     assert again.kernel.memory is not None
-    assert again.kernel.memory._held(again.inodes[0], 140).active
+    assert again.kernel.memory.held(again.inodes[0], 140).row == ACTIVE
 
 
 def timed_run(own_pages=0, pages=LITTLE):

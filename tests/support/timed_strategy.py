@@ -58,7 +58,9 @@ def runs(draw):
     if draw(st.integers(0, 9)) == 0:
         program.files["size"] = -1
     machine = Machine(
-        fault_around=draw(st.sampled_from([1, 16])), cache_pages=draw(st.sampled_from(CACHE_PAGES))
+        fault_around=draw(st.sampled_from([1, 16])),
+        cache_pages=draw(st.sampled_from(CACHE_PAGES)),
+        generations=draw(st.booleans()),
     )
     chosen = draw(steps(len(program.operations)))
     return Run(

@@ -343,11 +343,13 @@ lx_fault_begin(struct lx_kernel *k, struct lx_area *area, int64_t page, bool wri
     }
     bool absent = !is_cached(area->file, page);
     k->stop = stop_of(k, area);
+    k->faulting = !(area->flags & (LX_MAP_SEQUENTIAL | LX_MAP_RANDOM));
     if (k->rules->fault < LX_FAULT_SEQUENTIAL)
         early_fault(k, area, page);
     else
         fault(k, area, page);
     k->stop = 0;
+    k->faulting = false;
     return absent ? LX_FAULT_AGAIN : LX_FAULT_FINISH;
 }
 

@@ -162,18 +162,32 @@ struct lx_piece {
     enum lx_cause cause;
 };
 
+enum { LX_LISTS = 4, LX_TIERS = 4, LX_FIRST_YOUNGEST = 3 };
+
+/* What became of the pages of one generation, by tier: reclaimed, missed again, protected. */
+struct lx_history {
+    int64_t evicted[LX_TIERS], refaulted[LX_TIERS], protected[LX_TIERS];
+};
+
 /*
- * Folios on the inactive (false) and the active list (true), if memory holds ``limit`` pages of
- * files; 0: it holds all.
+ * Folios in memory, if it holds ``limit`` pages of files; 0: it holds all. ``sizes`` are pages by
+ * list, or by generation.
  */
 struct lx_memory {
+    const struct lx_lists *lists;
     struct lx_held *held;
     size_t room;
     uint32_t rows, unused; /* ``unused``: the first row of a list of such */
-    int64_t limit, pages[2], folios[2];
+    int64_t limit, pages, sizes[LX_LISTS], folios[LX_LISTS];
     int64_t full; /* that many pages could not be reclaimed: try again when there are more */
-    uint32_t age; /* pages that were reclaimed or became active */
+    /* Two lists: pages that were reclaimed or became active; a page became active when it was read
+     * again. */
+    uint32_t age;
     bool refaulted;
+    /* Generations, with the averages of earlier ones. */
+    uint32_t oldest, youngest;
+    struct lx_history history[LX_LISTS];
+    int64_t missed[LX_TIERS], total[LX_TIERS];
 };
 
 struct lx_kernel {
@@ -195,6 +209,7 @@ struct lx_kernel {
     enum lx_cause cause; /* of the current read */
     int64_t stop;        /* where the mapping of the fault in progress ends readahead; 0: nowhere */
     int64_t least_order; /* of the folios of the fault's own window */
+    bool faulting;       /* a fault is in progress, of a mapping that was given no advice */
     struct lx_memory memory;
     struct lx_disk *disk; /* NULL: reads are counted, and take no time */
 };

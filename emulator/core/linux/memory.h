@@ -4,8 +4,8 @@
 
 #include "kernel.h"
 
-/* Forget all folios; hold ``limit`` pages from now on, or all if it is 0. */
-void lx_memory_start(struct lx_memory *memory, int64_t limit);
+/* Forget all folios; hold the machine's ``cache_pages`` from now on. */
+void lx_memory_start(struct lx_kernel *k);
 
 /* The program itself has so many of the pages from now on (0: as many as before). */
 void lx_memory_own(struct lx_kernel *k, int64_t pages);

@@ -29,6 +29,8 @@
 
 #define LX_WITHIN_MAPPING_VALUES                                                                   \
     LX_WITHIN_MAPPING_NONE, LX_WITHIN_MAPPING_CODE, LX_WITHIN_MAPPING_ALL
+#define LX_GENERATIONS_VALUES                                                                      \
+    LX_GENERATIONS_NONE, LX_GENERATIONS_FIRST, LX_GENERATIONS_REWORKED, LX_GENERATIONS_OLD_FAULTS
 
 enum { LX_NO_OR_YES };
 enum { LX_ALGORITHM_VALUES };
@@ -42,6 +44,7 @@ enum { LX_FORCED_VALUES };
 enum { LX_FAULT_VALUES };
 enum { LX_AROUND_VALUES };
 enum { LX_WITHIN_MAPPING_VALUES };
+enum { LX_GENERATIONS_VALUES };
 
 /* RULE(name, values) for each rule; LX_NUMBER: any number. */
 #define LX_EACH_RULE(RULE)                                                                         \
@@ -82,7 +85,8 @@ enum { LX_WITHIN_MAPPING_VALUES };
     RULE(scans_all, LX_NO_OR_YES)                                                                  \
     RULE(reads_past_end, LX_READS_PAST_END_VALUES)                                                 \
     RULE(within_mapping, LX_WITHIN_MAPPING_VALUES)                                                 \
-    RULE(mapped_folio_kb, LX_NUMBER)
+    RULE(mapped_folio_kb, LX_NUMBER)                                                               \
+    RULE(generations, LX_GENERATIONS_VALUES)
 
 /* NUMBER(name) for each number of Machine, then of Limits. */
 #define LX_EACH_NUMBER(NUMBER)                                                                     \
@@ -93,6 +97,7 @@ enum { LX_WITHIN_MAPPING_VALUES };
     NUMBER(exec_order)                                                                             \
     NUMBER(credit_ns)                                                                              \
     NUMBER(cache_pages)                                                                            \
+    NUMBER(generations)                                                                            \
     NUMBER(max_sectors_kb)                                                                         \
     NUMBER(max_segments)                                                                           \
     NUMBER(max_segment_size)                                                                       \

@@ -164,7 +164,7 @@ lx_start(struct lx_kernel *k, int64_t window)
     k->window = window;
     k->stamp++;
     lx_reset(&k->arena);
-    lx_memory_start(&k->memory, k->machine->cache_pages);
+    lx_memory_start(k);
 }
 
 /*

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from foreread.emulator.linux.operations import Machine
 from studies.accuracy import on_reclaim, tables
 from studies.accuracy.store import Cell
 
@@ -29,7 +30,8 @@ def test_the_program_touches_the_pages_that_the_emulation_gets(tmp_path):
 def test_little_memory_makes_the_emulation_read_more():
     program = on_reclaim.program(1, executes=False, large_folios=False)
     all_of_it, enough, little = (
-        on_reclaim.emulated_mib(program, (6, 12), 128, pages) for pages in (0, 131072, 20000)
+        on_reclaim.emulated_mib(program, (6, 12), 128, Machine(cache_pages=pages))
+        for pages in (0, 131072, 20000)
     )
     assert all_of_it == enough < little
 
