@@ -65,6 +65,10 @@ TOPICS = (
         "what a patch proposes for readahead that a page fault starts",
         ("within_mapping", "mapped_folio_kb"),
     ),
+    Topic(
+        "which pages are reclaimed where memory is little (multi-generational lists)",
+        ("generations",),
+    ),
     Topic("readahead of squashfs, in whole blocks", ("expands", "fills_past_end", "block_window")),
 )
 

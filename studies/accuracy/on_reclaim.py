@@ -114,7 +114,7 @@ def _on_board(live: Live, kernel: str) -> Cell:
             built = _built(folder, f"{MACHINE}-linux-gnu-gcc")
             target.push(built, "/tmp/random_touches", 0o755)
             bench = Bench(target, disk, "/tmp/data/file", "/tmp/random_touches")
-            rows = []
+            rows: list[Document] = []
             for generations in (False, True):
                 target.write_knob(_GENERATIONS, "y" if generations else "n")
                 rows += _rows(bench, generations=generations)
@@ -193,7 +193,7 @@ def _built(folder: Path, compiler: str) -> Path:
 
 
 def _rows(bench: Bench, *, generations: bool) -> Iterator[Document]:
-    """Yield the rows of all windows, seeds and mappings; the kernel has the lists of generations."""
+    """Yield the rows of all windows, seeds and mappings, by the lists that are set."""
     version = version_of(_output(bench.target, ["uname", "-r"]))
     for executes in (False, True):
         for kb in WINDOWS_KB:

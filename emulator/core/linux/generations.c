@@ -1,5 +1,5 @@
-/* Reclaim with the multi-generational lists: emulator/stepwise/generations.py. */
-#include "held.h"
+/* See generations.h. */
+#include "generations.h"
 
 enum { LEAST = 2, MOST = LX_LISTS };
 enum { BATCH = 64, MOST_LOOKS = 64 * 64 };
@@ -259,8 +259,7 @@ stays(struct lx_kernel *k, uint32_t row, unsigned last)
         sort(memory, row, false);
         return true;
     }
-    bool most =
-        held->workingset && held->reads == MOST_READS && (held->referenced || !reworked);
+    bool most = held->workingset && held->reads == MOST_READS && (held->referenced || !reworked);
     bool is_protected = tier_of(k, held) > last || most;
     if (!is_protected && (reworked || !lx_is_locked(k, held)))
         return false;

@@ -25,7 +25,11 @@ struct lx_lists {
     void (*reclaim)(struct lx_kernel *k, int64_t least);
 };
 
-extern const struct lx_lists lx_two_lists, lx_generations;
+/* The row of a new folio that is on no list; 0 without memory. */
+uint32_t lx_hold(struct lx_kernel *k, struct lx_inode *inode, struct lx_folio folio);
+
+/* Return what was left of a folio, and forget that; 0 if nothing was. */
+uint32_t lx_take_shadow(struct lx_kernel *k, struct lx_inode *inode, struct lx_folio folio);
 
 /* Put a folio at the young end of a list, or at the old one. */
 void lx_list_add(struct lx_memory *memory, uint32_t row, unsigned list, bool oldest);

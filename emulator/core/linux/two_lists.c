@@ -1,5 +1,5 @@
-/* Reclaim with an inactive and an active list: emulator/stepwise/two_lists.py. */
-#include "held.h"
+/* See two_lists.h. */
+#include "two_lists.h"
 
 enum { INACTIVE, ACTIVE };
 enum { ROUNDS = 4 };

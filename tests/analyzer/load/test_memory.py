@@ -14,10 +14,13 @@ from foreread.analyzer.load.named import predict_beside
 from foreread.analyzer.load.replayed import unpredicted, with_load
 from foreread.analyzer.load.scenarios import load_of_scenario
 from foreread.analyzer.predict.doubts.start import _short_of_memory
+from foreread.analyzer.predict.inputs import inputs
 from foreread.analyzer.predict.linux import predict_linux
 from foreread.analyzer.predict.memory import least_kib, needed_kib, own_pages, with_memory
 from foreread.analyzer.predict.seconds import Seconds
-from foreread.tracer.formats.memory import Memory, MemoryGroup
+from foreread.analyzer.predict.start import prepare
+from foreread.emulator.linux.rules import version_of
+from foreread.tracer.formats.memory import Memory, MemoryGroup, Swap
 
 CAPTURE = Path(__file__).parents[3] / "examples/php-start/php-start.capture.tar.xz"
 OWN = [(0, 100), (400, 3000), (10_000, 5000)]  # ms, KiB
@@ -99,6 +102,36 @@ def test_a_program_that_does_not_fit_is_not_predicted(start):
         with_load(noted, little)
     assert not load_of_scenario("memory:64M", noted).unpredicted
     assert load_of_scenario("memory:24M").memory_kib == 24 << 10
+
+
+SWAP = [Swap(kind="file", size_kib=1 << 15)]
+
+
+@pytest.mark.parametrize(
+    ("swaps", "group", "noted"),
+    [
+        ([], None, 0),
+        (SWAP, None, 1),
+        (SWAP, MemoryGroup(path="/a", version=1), 1),
+        (SWAP, MemoryGroup(path="/a", version=1, swap_kib=0), 0),
+    ],
+)
+def test_swap_is_noted_where_the_start_could_use_it(swaps, group, noted, start):
+    memory = Memory(available_kib=1 << 20, own=OWN, swaps=swaps, group=group)
+    notes = load_of_scenario("memory:24M", noting(start, memory)).notes
+    assert [note.endswith("switch it off: swapoff -a") for note in notes] == [True] * noted
+
+
+def test_the_lists_of_the_recorded_machine_are_emulated():
+    recording = load(CAPTURE)
+    version = version_of(recording.kernel)
+    read = []
+    for generations in (None, False, True):
+        memory = Memory(available_kib=1 << 20, multi_gen_lru=generations)
+        capture = msgspec.structs.replace(recording.capture, memory=memory)
+        start = prepare(inputs(replace(recording, capture=capture), version), version)
+        read.append(pages(with_memory(start, 5 << 10), 256))
+    assert read[0] == read[1] != read[2]
 
 
 @pytest.mark.parametrize("group", [None, MemoryGroup(path="/a", version=2, limit_kib=6 << 10)])
