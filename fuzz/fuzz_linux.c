@@ -77,6 +77,7 @@ decode_machine(struct input *in, struct bytes *b)
         .credit_ns = next(b, 2) ? limit(b) : 0,
         .cache_pages = next(b, 2) ? limit(b) : 0,
         .generations = next(b, 2),
+        .code_stays = next(b, 2),
         .max_sectors_kb = limit(b),
         .max_segments = limit(b),
         .max_segment_size = 512 * (limit(b) & 0xFFFF),

@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 
 from foreread.analyzer.error import ArgumentError
+from foreread.analyzer.ingest.reclaimed import shows_later_uses
 from foreread.analyzer.ingest.tables import Array
 from foreread.analyzer.load.client import Load
 from foreread.analyzer.load.replayed import unpredicted, with_load
@@ -23,13 +24,14 @@ from foreread.analyzer.predict.bands import Bands
 from foreread.analyzer.predict.beside import LoadRow, Loads, MemoryNeed
 from foreread.analyzer.predict.counts import emulated_window
 from foreread.analyzer.predict.kib import emulated_pages
-from foreread.analyzer.predict.memory import least_kib, own_kib, pages_of
+from foreread.analyzer.predict.memory import least_kib, own_kib, pages_of, tight_kib
 from foreread.analyzer.predict.prediction import Curve, Prediction, Verdict
+from foreread.analyzer.predict.remedy import record_with
 from foreread.analyzer.predict.seconds import replayed_bands, seconds_of
 from foreread.analyzer.predict.start import Start
 from foreread.analyzer.predict.verdict import decide_by_seconds
 from foreread.boards.base.note import Note, NoteKind
-from foreread.boards.base.units import pages_to_kib, percent_text
+from foreread.boards.base.units import pages_to_kib, percent_text, size_word
 from foreread.emulator.devices.paced import Paced
 from foreread.emulator.linux.steps import Timed
 from foreread.tracer.formats.scenario import IDLE
@@ -166,7 +168,7 @@ def _answered(
         rows=[_row(prediction, row, rows[0], windows.index(reference), *places) for row in rows],
         weighted=mean.seconds.tolist(),
         refused_kb=_kib(prediction, refused),
-        need=_need(prediction, rows, windows[places[1]]),
+        need=_need(prediction, rows, windows, [windows.index(reference), *places]),
     )
     return replace(prediction, verdict=verdict, loads=loads)
 
@@ -193,16 +195,34 @@ def _with_memory(prediction: Prediction, idle: _Beside, load: Load, weight: floa
     return _Beside(load.name, weight, little, memory_kib=load.memory_kib, pages=pages)
 
 
-def _need(prediction: Prediction, rows: Sequence[_Beside], window: int) -> MemoryNeed | None:
-    """Return the memory that a start needs under the verdict's window, if a row is about memory."""
-    if all(row.memory_kib is None for row in rows):
+def _need(
+    prediction: Prediction, rows: Sequence[_Beside], windows: Sequence[int], places: Sequence[int]
+) -> MemoryNeed | None:
+    """Return the memory that a start needs, if a row is about memory.
+
+    ``places`` are those of the windows that the answer is about, the verdict's last.
+    """
+    little = [row for row in rows if row.memory_kib is not None]
+    if not little:
         return None
     start = prediction.starts[0]
+    again = any(row.pages[at] > rows[0].pages[at] for row in little if row.pages for at in places)
     return MemoryNeed(
         own_kib=own_kib(start),
         files_kib=[pages_to_kib(pages, prediction.page_size) for pages in rows[0].pages],
-        least_kib=least_kib(start, window),
+        least_kib=least_kib(start, windows[places[-1]]),
+        record=_later_uses(start) if again else None,
     )
+
+
+def _later_uses(start: Start) -> str | None:
+    """Return the command that records which pages a start uses again; None if that is known.
+
+    Also None where the program's own memory is unknown: how little a recording may have is, too.
+    """
+    if shows_later_uses(start.recording) or own_kib(start) is None:
+        return None
+    return record_with(start.recording, size_word(tight_kib(start)))
 
 
 def _kib(prediction: Prediction, windows: Sequence[int]) -> list[int]:

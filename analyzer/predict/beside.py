@@ -81,6 +81,13 @@ class MemoryNeed(msgspec.Struct, frozen=True, kw_only=True):
             "verdict's window"
         ),
     ] = None
+    record: Annotated[
+        str | None,
+        says(
+            "command that records which pages the start uses again after they were reclaimed; null "
+            "where the capture shows that, or nothing is read again"
+        ),
+    ] = None
 
 
 class Loads(msgspec.Struct, frozen=True, kw_only=True):

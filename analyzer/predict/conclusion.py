@@ -11,6 +11,7 @@ from foreread.analyzer.predict.basis import lacks_of, supported
 from foreread.analyzer.predict.counts import FIXED, Counts, curve_of
 from foreread.analyzer.predict.disks import sizes_note
 from foreread.analyzer.predict.doubts.doubt import Doubt, distinct, total_spread, unusable
+from foreread.analyzer.predict.memory import recorded_run
 from foreread.analyzer.predict.prediction import (
     MINOR_SHARE,
     Curve,
@@ -123,7 +124,8 @@ def _on_seconds(
     if isinstance(weighed, Seconds):
         yield from _further_gene(weighed, total)
         yield from weighed.notes
-    yield again(seconds.starts[0], seconds.at_zero)
+    start = seconds.starts[0]
+    yield again(start, recorded_run(start, seconds.at_zero))
 
 
 def _further_gene(seconds: Seconds, total: Curve) -> Iterator[Note]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from foreread.analyzer.ingest.inserts import devices_of
+from foreread.analyzer.ingest.reclaimed import shows_later_uses
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array, Rwbs
 from foreread.analyzer.predict.disks import DiskReads, device_of, disks_of_files, reads_of, sizes_of
@@ -252,7 +253,9 @@ def _machine(
         queue[LARGEST] = str(largest_kb)
     machine, limits = machine_of(recording.page_size, cpu, queue)
     memory = recording.capture.memory
-    return replace(machine, generations=memory is not None and bool(memory.multi_gen_lru)), limits
+    generations = memory is not None and bool(memory.multi_gen_lru)
+    code_stays = not shows_later_uses(recording)
+    return replace(machine, generations=generations, code_stays=code_stays), limits
 
 
 def machine_of(page: int, cpu: str, queue: Mapping[str, str]) -> tuple[Machine, Limits]:

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from foreread.analyzer.ingest.reclaimed import shows_later_uses
 from foreread.analyzer.ingest.tables import Array
 from foreread.analyzer.predict.bands import Bands
 from foreread.analyzer.predict.start import Start
 from foreread.analyzer.program.frame import frame_of
-from foreread.boards.base.units import KIB, kib_text, pages_to_kib, size_text
+from foreread.boards.base.units import KIB, MIB, kib_text, pages_to_kib, size_text
 from foreread.emulator.linux.requests import SECTOR
 from foreread.emulator.linux.steps import Run, Timed
 from foreread.tracer.formats.memory import Samples
@@ -75,6 +76,27 @@ def available_kib(start: Start) -> int | None:
     return min(limits)
 
 
+def recorded_run(start: Start, at_zero: Timed) -> Timed:
+    """Return the replay of the recorded run: in its memory, if that lacked some.
+
+    ``at_zero`` is the replay with memory to spare, at a window of 0.
+    """
+    again, available = start.recording.read_again, available_kib(start)
+    if again is None or not again.rows or available is None:
+        return at_zero
+    return with_memory(start.idle, available).timed([0])[0]
+
+
+def tight_kib(start: Start) -> int:
+    """Return the memory in which a start runs that reclaims most of its pages, in whole MiB.
+
+    It holds the program, and one of sixteen pages of its files.
+    """
+    pages = int(own_pages(start).max(initial=0)) + start.recording.accesses.rows // 16
+    kib = pages_to_kib(pages, start.recording.page_size)
+    return -(-kib * KIB // MIB) * KIB
+
+
 def needed_kib(start: Start, pages: int) -> int:
     """Return the memory that a start needs which reads so many pages, and reads none twice."""
     return pages_to_kib(int(own_pages(start).max(initial=0)) + pages, start.recording.page_size)
@@ -97,8 +119,11 @@ def shortage(start: Start, window: int, available_kib: int, pages: int | None = 
 
 
 def lacking_kib(starts: Sequence[Start], bands: Bands | None) -> int | None:
-    """Return the memory that the recorded run had, if it is too little for a window; else None."""
-    if not starts or bands is None:
+    """Return the memory that the recorded run had, if it is too little for a window; else None.
+
+    Also None where that little was given to see which pages are used again.
+    """
+    if not starts or bands is None or shows_later_uses(starts[0].recording):
         return None
     start, available = starts[0], available_kib(starts[0])
     if available is None:

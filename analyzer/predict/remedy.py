@@ -13,7 +13,7 @@ from foreread.tracer.formats.capture import Metadata, dev_text
 COMMAND = "COMMAND"  # stands for a command that the file does not name
 CAPTURE = "CAPTURE"
 IMAGE = "IMAGE"
-_WINDOW = "--read-ahead-kb"
+_WINDOW, _MEMORY = "--read-ahead-kb", "--memory"
 
 
 def calibrate(recording: Recording, disk: int | None) -> str:
@@ -36,6 +36,15 @@ def record_again(recording: Recording) -> str:
     """Return the command that records the start again, at read_ahead_kb=0."""
     options, command = _run(recording.capture)
     return shlex.join(["foreread", "record", *options, "-o", "again.capture", *command])
+
+
+def record_with(recording: Recording, memory: str) -> str | None:
+    """Return the command that records the start in so much memory; None for a boot."""
+    if recording.capture.command is None or recording.capture.boot is not None:
+        return None
+    options, command = _run(recording.capture, _MEMORY)
+    words = [*options, _MEMORY, memory, "-o", "tight.capture", *command]
+    return shlex.join(["foreread", "record", *words])
 
 
 def sweep(recording: Recording) -> str:
@@ -87,17 +96,19 @@ def _disk_name(capture: Metadata, disk: int | None) -> str:
     return next((device.name for device in capture.devices if device.dev == text), "DISK")
 
 
-def _run(capture: Metadata) -> tuple[list[str], list[str]]:
+def _run(capture: Metadata, *without: str) -> tuple[list[str], list[str]]:
     """Return options and command that repeat a recorded run, without the window it was made at.
 
-    The command begins with "--"; a boot has none.
+    ``without`` are further options to leave out, each with its value. The command begins with
+    "--"; a boot has none.
     """
     if capture.command is None:
         return [], ["--", COMMAND]
     options = list(capture.options)
-    if _WINDOW in options:
-        at = options.index(_WINDOW)
-        del options[at : at + 2]
+    for option in (_WINDOW, *without):
+        if option in options:
+            at = options.index(option)
+            del options[at : at + 2]
     return options, ["--", *capture.command] if capture.boot is None else []
 
 

@@ -114,7 +114,8 @@ class Machine:
     ``table_pages`` are the pages of one last-level page table, as large as a PMD. ``credit_ns`` is
     the credit of a thread that wakes, in computing (0: threads take turns). ``cache_pages`` are
     the pages of files that memory holds before the kernel reclaims (0: all); with ``generations``
-    it reclaims by the multi-generational lists, where it has them.
+    it reclaims by the multi-generational lists, where it has them. ``code_stays``: code that was
+    touched is taken to be used again and again; else the operations have all uses.
     """
 
     page_size: int = 4096
@@ -125,6 +126,7 @@ class Machine:
     credit_ns: int = 0
     cache_pages: int = 0
     generations: bool = False
+    code_stays: bool = True
 
 
 @dataclass

@@ -45,10 +45,10 @@ class Mapping:
                 self._use(kernel.memory, page)
 
     def touch(self, kernel: Kernel, page: int) -> None:
-        """Use a page by its entry; code is used again and again."""
+        """Use a page by its entry; code may be used again and again."""
         if kernel.memory is not None:
             self._use(kernel.memory, page)
-            if self.flags & MapFlag.EXEC:
+            if self.flags & MapFlag.EXEC and kernel.machine.code_stays:
                 kernel.memory.execute(self.file.inode, page)
 
     def _use(self, memory: Memory, page: int) -> None:

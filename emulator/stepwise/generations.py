@@ -269,12 +269,13 @@ class GenerationLists(Lists):
         if held.generation != self._oldest:
             self._sort(held)
             return True
-        tier, most = self._tier(held), held.workingset and held.reads == _MOST_READS
-        most &= held.referenced or not self._reworked
-        protected = tier > last_tier or most
+        tier = self._tier(held)
+        used_most = held.workingset and held.reads == _MOST_READS
+        used_most &= held.referenced or not self._reworked
+        protected = tier > last_tier or used_most
         if not protected and (self._reworked or not self._is_locked(held)):
             return False
-        if protected and not (self._reworked and most):
+        if protected and not (self._reworked and used_most):
             self._history[self._oldest % MOST].protected[tier] += held.folio.pages
         self._change(held, self._oldest + 1)
         held.referenced, held.reads = False, 0

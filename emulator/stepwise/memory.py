@@ -1,9 +1,9 @@
 """Files under little memory: what each folio was used for, and room for new ones.
 
 For a machine or a memory group in which files may have so many pages. Which folios the kernel
-reclaims is in two_lists.py and generations.py. Code that was touched is taken to be in use from
-then on, which no recording shows; other pages as far as their touches are known. Swap and dirty
-pages are left out.
+reclaims is in two_lists.py and generations.py. With ``Machine.code_stays`` code that was touched is
+taken to be in use from then on, which few recordings show; other pages as far as their touches are
+known. Swap and dirty pages are left out.
 """
 
 from __future__ import annotations

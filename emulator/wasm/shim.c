@@ -15,7 +15,7 @@
 
 _Static_assert(sizeof(void *) == 4, "addresses are numbers of 32 bits in the layouts below");
 _Static_assert(sizeof(struct lx_file) == 24 && sizeof(struct lx_insert) == 32 &&
-                   sizeof(struct lx_step) == 64 && sizeof(struct lx_machine) == 112,
+                   sizeof(struct lx_step) == 64 && sizeof(struct lx_machine) == 120,
                "core.mjs knows these layouts");
 
 /* A program, the rules and the machine: addresses, and numbers of rows. */

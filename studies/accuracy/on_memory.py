@@ -13,7 +13,7 @@ from statistics import median
 from foreread.analyzer.ingest.load import load
 from foreread.analyzer.predict.inputs import inputs
 from foreread.analyzer.predict.memory import own_kib, pages_of, with_memory
-from foreread.analyzer.predict.start import prepare
+from foreread.analyzer.predict.start import Start, prepare
 from foreread.boards.base.units import KIB, kib_to_pages, pages_to_kib
 from foreread.emulator.linux.rules import version_of
 from foreread.emulator.linux.steps import Timed
@@ -33,6 +33,7 @@ LIMIT = on_machine.LIMITS[0]
 THRASH_S = 20  # a run that takes longer counts as killed
 _SIZES, _LEAST_SHARE = 3, 0.75
 IDLE = "idle"
+SPARE, TIGHT = "capture", "tight"  # recorded with memory to spare, and with hardly any
 
 
 def cells(board: LoopBoard) -> list[Cell]:
@@ -111,28 +112,36 @@ def judge(folder: Path) -> Document:
 
 
 def judged(folder: Path, sizes: Mapping[str, int]) -> Document:
-    """Compare the capture with sweeps of which each had so many KiB of memory, by their names.
+    """Compare the captures with sweeps of which each had so many KiB of memory, by their names.
 
     Measured pages contain metadata: as many as the sweep with memory to spare shows at each window.
     """
-    recording = load(folder / "capture")
-    version = version_of(recording.kernel or "")
-    start = prepare(inputs(recording, version), version)
-    windows = [kib_to_pages(kb, recording.page_size) for kb in WINDOWS_KB]
+    start = _start(folder / SPARE)
+    windows = [kib_to_pages(kb, start.recording.page_size) for kb in WINDOWS_KB]
     idle = [pages_of(run) for run in start.timed(windows)]
     swept = {point.read_ahead_kb: point for point in read_sweep(_file(folder, IDLE)).points}
     meta = [median(swept[kb].pages) - pages for kb, pages in zip(WINDOWS_KB, idle, strict=True)]
     rows = []
     for name, kib in sorted(sizes.items(), key=lambda size: -size[1]):
         by_kb = {point.read_ahead_kb: point for point in read_sweep(_file(folder, name)).points}
-        runs = with_memory(start, kib).timed(windows)
-        points = [
-            _compared(by_kb[kb], run, metadata, pages)
-            for kb, run, metadata, pages in zip(WINDOWS_KB, runs, meta, idle, strict=True)
-            if kb in by_kb
-        ]
-        rows.append({"memory": name, "memory_kib": kib, "points": points})
+        for recorded in (SPARE, TIGHT):
+            if not (folder / recorded).exists():
+                continue
+            runs = with_memory(_start(folder / recorded), kib).timed(windows)
+            points = [
+                _compared(by_kb[kb], run, metadata, pages)
+                for kb, run, metadata, pages in zip(WINDOWS_KB, runs, meta, idle, strict=True)
+                if kb in by_kb
+            ]
+            row = {"memory": name, "memory_kib": kib, "recorded": recorded, "points": points}
+            rows.append(row)
     return {"own_kib": own_kib(start), "memory": rows}
+
+
+def _start(capture: Path) -> Start:
+    recording = load(capture)
+    version = version_of(recording.kernel or "")
+    return prepare(inputs(recording, version), version)
 
 
 def _file(folder: Path, name: str) -> Path:

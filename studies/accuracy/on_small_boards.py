@@ -12,10 +12,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict.inputs import inputs
+from foreread.analyzer.predict.memory import tight_kib
+from foreread.analyzer.predict.start import prepare
 from foreread.boards.base.silent import silent
+from foreread.boards.base.units import size_word
 from foreread.boards.emulated.launch import make
 from foreread.boards.emulated.live import LiveOptions
 from foreread.boards.open import open_target
+from foreread.emulator.linux.rules import version_of
 from foreread.tracer.formats.capture import read
 from studies.accuracy import on_boards, on_memory
 from studies.accuracy.cli import CommandError, Foreread
@@ -98,13 +104,27 @@ def _measured(
         for _ in range(1 + application.writes):  # the first run writes what later ones read
             shutil.rmtree(capture, ignore_errors=True)
             foreread("record", *target, "-o", capture, "--", *application.command)
+        if enough:
+            _record_tight(folder, target, application, foreread)
         on_memory.sweep_windows(sweep, target, application.command, foreread)
     except CommandError as error:  # the kernel kills what finds no memory
         foreread.lines.append(f"# {error}")
 
 
+def _record_tight(
+    folder: Path, target: tuple[str, str], application: Application, foreread: Foreread
+) -> None:
+    """Record the start in the memory in which the kernel reclaims most of its pages."""
+    recording = load(folder / on_memory.SPARE)
+    version = version_of(recording.kernel or "")
+    size = size_word(tight_kib(prepare(inputs(recording, version), version)))
+    tight = folder / on_memory.TIGHT
+    shutil.rmtree(tight, ignore_errors=True)
+    foreread("record", *target, "--memory", size, "-o", tight, "--", *application.command)
+
+
 def judge(folder: Path) -> Document:
-    """Compare the capture and the sweeps that are in ``folder``, and measure nothing."""
+    """Compare the captures and the sweeps that are in ``folder``, and measure nothing."""
     sizes = {}
     for file in folder.glob("*M/capture.json"):
         memory = read(file.parent)[0].memory

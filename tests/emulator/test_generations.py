@@ -63,8 +63,9 @@ def test_what_is_read_ahead_for_a_mapping_with_advice_does_not():
     assert kept(done, 0, 64) == 1  # the page that was touched
 
 
+@pytest.mark.parametrize("stays", [True, False])
 @pytest.mark.parametrize("version", [FIRST, REWORKED, OLD_FAULTS])
-def test_code_stays_and_data_goes(version):
+def test_code_stays_and_data_goes_as_code_does_of_which_all_uses_are_known(version, stays):
     script = Script()
     kinds = (MapFlag(0), MapFlag.EXEC)
     maps = [script.map(script.open(script.file(40)), 0, 40, flags) for flags in kinds]
@@ -74,8 +75,8 @@ def test_code_stays_and_data_goes(version):
         other = script.map(script.open(script.file(100)), 0, 100)
         for page in range(100):
             script.touch(other, page)
-    done = replay(script, version)
-    assert done.inodes[1].cache.get(7) is not None
+    done = replay(script, version, code_stays=stays)
+    assert (done.inodes[1].cache.get(7) is not None) == stays
     assert done.inodes[0].cache.get(7) is None
 
 

@@ -40,6 +40,7 @@ def test_the_core_agrees_with_the_plain_python(data, version, large):
         exec_order=data.draw(st.sampled_from([0, 4])),
         cache_pages=data.draw(st.sampled_from(CACHE_PAGES)),
         generations=data.draw(st.booleans()),
+        code_stays=data.draw(st.booleans()),
     )
     window = data.draw(st.sampled_from([0, 1, 2, 3, 4, 8, 25, 32, 64, 256, 1023]))
     places = block_layouts(drawn.sizes, block) if block else layouts(drawn.sizes)

@@ -61,6 +61,7 @@ def runs(draw):
         fault_around=draw(st.sampled_from([1, 16])),
         cache_pages=draw(st.sampled_from(CACHE_PAGES)),
         generations=draw(st.booleans()),
+        code_stays=draw(st.booleans()),
     )
     chosen = draw(steps(len(program.operations)))
     return Run(

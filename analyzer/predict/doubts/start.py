@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from foreread.analyzer.ingest.reclaimed import shows_later_uses
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array, Kind, Rwbs, Table
 from foreread.analyzer.predict.bands import DEVIATIONS, REPLAY
@@ -21,7 +22,13 @@ from foreread.analyzer.predict.disk.probed import probe_of
 from foreread.analyzer.predict.doubts.doubt import Doubt
 from foreread.analyzer.predict.doubts.kernel import setting_of, unconfirmed
 from foreread.analyzer.predict.doubts.recording import of_recording
-from foreread.analyzer.predict.memory import available_kib, pages_of, shortage, with_memory
+from foreread.analyzer.predict.memory import (
+    available_kib,
+    pages_of,
+    recorded_run,
+    shortage,
+    with_memory,
+)
 from foreread.analyzer.predict.seconds import Seconds, seconds_of
 from foreread.analyzer.predict.start import Start
 from foreread.analyzer.program.cold import cold_samples
@@ -83,7 +90,7 @@ def _short_of_memory(seconds: Seconds) -> Iterator[Doubt]:
     start, best = seconds.starts[0], seconds.bands.best
     idle = seconds.replays[0][seconds.bands.windows.index(best)]
     available = available_kib(start)
-    if available is None:
+    if available is None or shows_later_uses(start.recording):
         return
     short = shortage(start, best, available, pages_of(idle))
     if short is None:
@@ -97,8 +104,9 @@ def _short_of_memory(seconds: Seconds) -> Iterator[Doubt]:
 
 def of_start(start: Start, windows: Sequence[int], runs: Sequence[Timed]) -> Iterator[Doubt]:
     """Yield the doubts about a start that was replayed under ``windows`` (pages), 0 among them."""
-    yield from of_run(start, runs[list(windows).index(0)].total_ns / 1e9)
-    yield from by_window(start, windows, runs)
+    recorded = recorded_run(start, runs[list(windows).index(0)])
+    yield from of_run(start, recorded.total_ns / 1e9)
+    yield from by_window(start, windows, runs, recorded)
 
 
 def of_run(start: Start, replayed_s: float) -> Iterator[Doubt]:
@@ -265,10 +273,15 @@ def of_replay(recording: Recording, replayed_s: float) -> Iterator[Doubt]:
     )
 
 
-def by_window(start: Start, windows: Sequence[int], replays: Sequence[Timed]) -> Iterator[Doubt]:
-    """Yield the doubts about replays under ``windows`` (pages), 0 among them, and their changes."""
+def by_window(
+    start: Start, windows: Sequence[int], replays: Sequence[Timed], recorded: Timed
+) -> Iterator[Doubt]:
+    """Yield the doubts about replays under ``windows`` (pages), 0 among them, and their changes.
+
+    ``recorded`` is the replay of the recorded run.
+    """
     at_zero = replays[list(windows).index(0)]
-    yield from _other_requests(start, at_zero)
+    yield from _other_requests(start, recorded)
     yield from _sleep_that_grows(start.recording.page_size, windows, replays, at_zero)
     yield from _strangers(start, windows, replays)
     yield from _speed_that_drops(start, replays)
@@ -311,11 +324,11 @@ def disagreement(page_size: int, windows: Sequence[int], each: Array) -> Iterato
     yield Doubt(text, spread, unusable=bool(apart[row] > MOST))
 
 
-def _other_requests(start: Start, at_zero: Timed) -> Iterator[Doubt]:
-    """The replay at window 0 does not send the requests that were recorded."""
+def _other_requests(start: Start, run: Timed) -> Iterator[Doubt]:
+    """The replay of the recorded run does not send the requests that were recorded."""
     flags = start.requests["flags"]
     recorded = int(np.count_nonzero((flags & Rwbs.READ) > 0))
-    replayed = recorded_reads(start.run, at_zero.work, start.inode_tables)
+    replayed = recorded_reads(start.run, run.work, start.inode_tables)
     off = abs(replayed - recorded) / max(recorded, 1)
     if start.cpu_samples is None or off <= LEAST_REQUESTS:
         return

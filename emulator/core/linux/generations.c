@@ -259,11 +259,12 @@ stays(struct lx_kernel *k, uint32_t row, unsigned last)
         sort(memory, row, false);
         return true;
     }
-    bool most = held->workingset && held->reads == MOST_READS && (held->referenced || !reworked);
-    bool is_protected = tier_of(k, held) > last || most;
+    bool used_most =
+        held->workingset && held->reads == MOST_READS && (held->referenced || !reworked);
+    bool is_protected = tier_of(k, held) > last || used_most;
     if (!is_protected && (reworked || !lx_is_locked(k, held)))
         return false;
-    if (is_protected && !(reworked && most))
+    if (is_protected && !(reworked && used_most))
         history_of(memory, memory->oldest)->protected[tier_of(k, held)] += lx_pages_of(held);
     change(memory, held, memory->oldest + 1);
     held->referenced = false;

@@ -95,6 +95,6 @@ lx_memory_touch(struct lx_kernel *k, const struct lx_area *area, int64_t page)
 {
     uint32_t row = k->memory.limit ? row_of(area->file->inode, page) : 0;
     lx_memory_map(k, area, page);
-    if (row && area->flags & LX_EXEC)
+    if (row && area->flags & LX_EXEC && k->machine->code_stays)
         k->memory.held[row].code = true;
 }

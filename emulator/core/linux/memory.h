@@ -19,7 +19,7 @@ void lx_memory_read(struct lx_kernel *k, struct lx_inode *inode, int64_t page);
 /* A mapping has a new entry for a page. */
 void lx_memory_map(struct lx_kernel *k, const struct lx_area *area, int64_t page);
 
-/* A mapping uses a page; code is used again and again. */
+/* A mapping uses a page; code may be used again and again. */
 void lx_memory_touch(struct lx_kernel *k, const struct lx_area *area, int64_t page);
 
 void lx_memory_free(struct lx_memory *memory);

@@ -98,6 +98,7 @@ enum { LX_GENERATIONS_VALUES };
     NUMBER(credit_ns)                                                                              \
     NUMBER(cache_pages)                                                                            \
     NUMBER(generations)                                                                            \
+    NUMBER(code_stays)                                                                             \
     NUMBER(max_sectors_kb)                                                                         \
     NUMBER(max_segments)                                                                           \
     NUMBER(max_segment_size)                                                                       \

@@ -59,6 +59,12 @@ def _memory(loads: Loads, shown: list[int]) -> Iterator[str]:
         if row.memory_kib is not None and any(pages > 0 for pages in again.values()):
             each = ", ".join(f"{max(pages, 0):,} at {kib_text(kb)}" for kb, pages in again.items())
             yield printable(f"{row.load}: pages read again: {each}")
+    if need.record is not None:
+        yield (
+            "more may be read, since the capture does not show which pages are used again; a "
+            "recording in little memory does:"
+        )
+        yield printable(f"  {need.record}")
 
 
 def _row(loads: Loads, row: LoadRow, shown: list[int]) -> list[str]:
