@@ -106,7 +106,8 @@ def of_start(start: Start, windows: Sequence[int], runs: Sequence[Timed]) -> Ite
     """Yield the doubts about a start that was replayed under ``windows`` (pages), 0 among them."""
     recorded = recorded_run(start, runs[list(windows).index(0)])
     yield from of_run(start, recorded.total_ns / 1e9)
-    yield from by_window(start, windows, runs, recorded)
+    yield from other_requests(start, recorded)
+    yield from by_window(start, windows, runs)
 
 
 def of_run(start: Start, replayed_s: float) -> Iterator[Doubt]:
@@ -273,15 +274,9 @@ def of_replay(recording: Recording, replayed_s: float) -> Iterator[Doubt]:
     )
 
 
-def by_window(
-    start: Start, windows: Sequence[int], replays: Sequence[Timed], recorded: Timed
-) -> Iterator[Doubt]:
-    """Yield the doubts about replays under ``windows`` (pages), 0 among them, and their changes.
-
-    ``recorded`` is the replay of the recorded run.
-    """
+def by_window(start: Start, windows: Sequence[int], replays: Sequence[Timed]) -> Iterator[Doubt]:
+    """Yield the doubts about replays under ``windows`` (pages), 0 among them, and their changes."""
     at_zero = replays[list(windows).index(0)]
-    yield from _other_requests(start, recorded)
     yield from _sleep_that_grows(start.recording.page_size, windows, replays, at_zero)
     yield from _strangers(start, windows, replays)
     yield from _speed_that_drops(start, replays)
@@ -324,8 +319,8 @@ def disagreement(page_size: int, windows: Sequence[int], each: Array) -> Iterato
     yield Doubt(text, spread, unusable=bool(apart[row] > MOST))
 
 
-def _other_requests(start: Start, run: Timed) -> Iterator[Doubt]:
-    """The replay of the recorded run does not send the requests that were recorded."""
+def other_requests(start: Start, run: Timed) -> Iterator[Doubt]:
+    """Yield a doubt if the replay of the recorded run does not send the recorded requests."""
     flags = start.requests["flags"]
     recorded = int(np.count_nonzero((flags & Rwbs.READ) > 0))
     replayed = recorded_reads(start.run, run.work, start.inode_tables)

@@ -60,8 +60,7 @@ is_sound(const struct lx_machine *machine)
         {machine->table_pages, 1},    {machine->exec_order, 0},   {machine->credit_ns, 0},
         {machine->max_sectors_kb, 1}, {machine->max_segments, 1}, {machine->max_segment_size, 512},
         {machine->nr_requests, 1},    {machine->nr_writes, 1},    {machine->nr_driver_tags, 1},
-        {machine->cache_pages, 0},    {machine->generations, 0},
-        {machine->code_stays, 0},
+        {machine->cache_pages, 0},    {machine->generations, 0},  {machine->code_stays, 0},
     };
     for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
         if (values[i][0] < values[i][1] || values[i][0] > most)

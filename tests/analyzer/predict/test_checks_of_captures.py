@@ -15,7 +15,7 @@ from foreread.analyzer.ingest.interpret import interpret
 from foreread.analyzer.ingest.recording import Trace
 from foreread.analyzer.ingest.tables import Kind
 from foreread.analyzer.predict.doubts.recording import of_recording
-from foreread.analyzer.predict.doubts.start import by_window, disagreement, of_run
+from foreread.analyzer.predict.doubts.start import by_window, disagreement, of_run, other_requests
 from foreread.analyzer.predict.inputs import inputs
 from foreread.analyzer.predict.start import prepare
 from foreread.analyzer.program.added_steps import new_steps
@@ -78,6 +78,7 @@ def test_a_sound_capture_is_not_doubted():
     start = started(switch(0, IDLE, A), *missed(1000, 0), *ended(5000, A))
     assert not [*of_recording(start.recording)]
     assert not [*of_run(start, 5e-6)]
+    assert not [*other_requests(start, start.timed([0])[0])]
     assert not [*by_window(start, [0, 4], start.timed([0, 4]))]
 
 
@@ -157,7 +158,7 @@ def test_sleep_that_grows_with_the_window_widens_the_band(grown, spread, unusabl
 
 
 def test_requests_that_the_replay_does_not_send():
-    found = [*by_window(fake(), [0], [of(1e9, 3e8, 7e8, requests=7)])]
+    found = [*other_requests(fake(), of(1e9, 3e8, 7e8, requests=7))]
     assert texts(found) == ["10 requests were recorded, and the replay sends 7"]
     assert found[0].unusable
 
