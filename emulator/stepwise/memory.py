@@ -17,6 +17,9 @@ from foreread.emulator.stepwise.cache import Folio
 from foreread.emulator.stepwise.inode import Inode
 
 BATCH = 32  # SWAP_CLUSTER_MAX
+# Where nothing can be reclaimed, since all is in use, memory is exceeded, and reclaim is tried again
+# once that much more of it is: the time stays in proportion to the pages.
+_RETRIES = 64
 
 
 @dataclass(slots=True, eq=False)
@@ -117,7 +120,7 @@ class Memory:
         if self.lists.pages + folio.pages > max(self.limit, self._full):
             self._reclaim(max(folio.pages, BATCH))
             pages = self.lists.pages + folio.pages
-            self._full = pages + BATCH if pages > self.limit else 0
+            self._full = pages + max(BATCH, pages // _RETRIES) if pages > self.limit else 0
         shadow = self._shadows.get((inode.row, folio.index))
         for page in range(folio.index, folio.index + folio.pages):
             self._shadows.pop((inode.row, page), None)

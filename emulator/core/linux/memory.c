@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+enum { RETRIES = 64 };
+
 void
 lx_memory_start(struct lx_kernel *k)
 {
@@ -49,7 +51,7 @@ lx_memory_enter(struct lx_kernel *k, struct lx_inode *inode, struct lx_folio fol
     if (memory->pages + pages > lx_max(memory->limit, memory->full)) {
         memory->lists->reclaim(k, lx_max(pages, LX_BATCH));
         int64_t held = memory->pages + pages;
-        memory->full = held > memory->limit ? held + LX_BATCH : 0;
+        memory->full = held > memory->limit ? held + lx_max(LX_BATCH, held / RETRIES) : 0;
     }
     uint32_t row = lx_hold(k, inode, folio);
     if (row)
