@@ -17,8 +17,8 @@ from foreread.emulator.stepwise.cache import Folio
 from foreread.emulator.stepwise.inode import Inode
 
 BATCH = 32  # SWAP_CLUSTER_MAX
-# Where nothing can be reclaimed, since all is in use, memory is exceeded, and reclaim is tried again
-# once that much more of it is: the time stays in proportion to the pages.
+# Where nothing can be reclaimed, since all is in use, memory is exceeded. Reclaim is tried again
+# when there is that much more: the time stays in proportion to the pages.
 _RETRIES = 64
 
 
