@@ -81,8 +81,8 @@ def recorded_run(start: Start, at_zero: Timed) -> Timed:
 
     ``at_zero`` is the replay with memory to spare, at a window of 0.
     """
-    again, available = start.recording.read_again, available_kib(start)
-    if again is None or not again.rows or available is None:
+    available = available_kib(start)
+    if "read_again" not in start.recording.counts or available is None:
         return at_zero
     return with_memory(start.idle, available).timed([0])[0]
 

@@ -175,11 +175,9 @@ class GenerationLists(Lists):
             self._oldest += 1
         if self._oldest == before:
             return False
-        history = self._history[before % MOST]
         for tier in range(_TIERS):
-            protected = self._protected(history, tier)
-            self._refaulted[tier] = (self._refaulted[tier] + history.refaulted[tier]) // 2
-            self._total[tier] = (self._total[tier] + history.evicted[tier] + protected) // 2
+            missed, total = self._position(before, tier)
+            self._refaulted[tier], self._total[tier] = missed // 2, total // 2
         return True
 
     def _protected(self, history: History, tier: int) -> int:
@@ -297,18 +295,18 @@ class GenerationLists(Lists):
         Its gain against the first is 1:2, from 6.14 on 2:3.
         """
         own, other = (2, 3) if self._reworked else (1, 2)
-        missed, total = self._position(0)
+        missed, total = self._position(self._oldest, 0)
         for tier in range(1, _TIERS):
-            of_tier, of_all = self._position(tier)
+            of_tier, of_all = self._position(self._oldest, tier)
             if of_tier >= _BATCH and (
                 of_tier * (total + _BATCH) * own > (missed + 1) * of_all * other
             ):
                 return tier - 1
         return _TIERS - 1
 
-    def _position(self, tier: int) -> tuple[int, int]:
+    def _position(self, generation: int, tier: int) -> tuple[int, int]:
         """read_ctrl_pos: pages of a tier that were missed again, and all that were looked at."""
-        history = self._history[self._oldest % MOST]
+        history = self._history[generation % MOST]
         total = self._total[tier] + history.evicted[tier] + self._protected(history, tier)
         return self._refaulted[tier] + history.refaulted[tier], total
 

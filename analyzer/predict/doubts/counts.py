@@ -11,7 +11,7 @@ import numpy as np
 
 from foreread.analyzer.ingest.accesses import of_threads
 from foreread.analyzer.ingest.recording import Recording
-from foreread.analyzer.ingest.tables import Rwbs, Table
+from foreread.analyzer.ingest.tables import Rwbs
 from foreread.analyzer.predict.counts import Counts
 from foreread.analyzer.predict.disks import DiskReads, device_of
 from foreread.analyzer.predict.doubts.doubt import Doubt
@@ -37,7 +37,9 @@ def _differences(counts: Counts) -> Iterator[Doubt]:
         if window is None or window > MAX_WINDOW:
             continue
         replayed = tuple(int(column[0]) for column in counts.reads(dev, [window]))
-        requests = _requests(counts.requests[dev], recording.read_again)
+        # Requests of pages that were read again are in no replay with memory to spare.
+        again = "read_again" in recording.counts
+        requests = None if again else _requests(counts.requests[dev])
         pages = _pages(counts, dev)
         if (replayed[0] if requests is None else requests, pages) == replayed:
             continue
@@ -58,12 +60,9 @@ def recorded_kb(recording: Recording, disk: int) -> int | None:
     return None if device is None else device.read_ahead_kb
 
 
-def _requests(reads: DiskReads, again: Table | None) -> int | None:
-    """Return the requests of file data that were recorded.
-
-    None where none of the disk's are, and where pages were read ``again``.
-    """
-    if not (reads.requests["flags"] & Rwbs.READ).any() or (again is not None and again.rows):
+def _requests(reads: DiskReads) -> int | None:
+    """Return the requests of file data that were recorded; None where none of the disk's are."""
+    if not (reads.requests["flags"] & Rwbs.READ).any():
         return None
     return int(np.count_nonzero(reads.own))
 

@@ -185,6 +185,22 @@ protected_of(const struct lx_kernel *k, const struct lx_history *history, unsign
     return is_reworked(k) || tier ? history->protected[tier] : 0;
 }
 
+/* Pages of a tier that were missed again, and all that were looked at. */
+struct position {
+    int64_t missed, total;
+};
+
+/* read_ctrl_pos. */
+static struct position
+position_of(struct lx_kernel *k, uint32_t generation, unsigned tier)
+{
+    struct lx_memory *memory = &k->memory;
+    const struct lx_history *history = history_of(memory, generation);
+    int64_t all = history->evicted[tier] + protected_of(k, history, tier);
+    return (struct position){.missed = memory->missed[tier] + history->refaulted[tier],
+                             .total = memory->total[tier] + all};
+}
+
 /* try_to_inc_min_seq: the oldest generation is one that has folios on its list. */
 static bool
 pass_empty(struct lx_kernel *k)
@@ -195,11 +211,10 @@ pass_empty(struct lx_kernel *k)
         memory->oldest++;
     if (memory->oldest == before)
         return false;
-    const struct lx_history *history = history_of(memory, before);
     for (unsigned tier = 0; tier < LX_TIERS; tier++) {
-        int64_t all = history->evicted[tier] + protected_of(k, history, tier);
-        memory->missed[tier] = (memory->missed[tier] + history->refaulted[tier]) / 2;
-        memory->total[tier] = (memory->total[tier] + all) / 2;
+        struct position now = position_of(k, before, tier);
+        memory->missed[tier] = now.missed / 2;
+        memory->total[tier] = now.total / 2;
     }
     return true;
 }
@@ -217,30 +232,14 @@ tier_of(const struct lx_kernel *k, const struct lx_held *held)
     return log_up(held->referenced ? held->reads + 1U : 0);
 }
 
-/* Pages of a tier that were missed again, and all that were looked at. */
-struct position {
-    int64_t missed, total;
-};
-
-/* read_ctrl_pos. */
-static struct position
-position_of(struct lx_kernel *k, unsigned tier)
-{
-    struct lx_memory *memory = &k->memory;
-    const struct lx_history *history = history_of(memory, memory->oldest);
-    int64_t all = history->evicted[tier] + protected_of(k, history, tier);
-    return (struct position){.missed = memory->missed[tier] + history->refaulted[tier],
-                             .total = memory->total[tier] + all};
-}
-
 /* get_tier_idx: the last tier that is reclaimed, since its pages are missed no more often. */
 static unsigned
 last_tier(struct lx_kernel *k)
 {
     int64_t own = is_reworked(k) ? 2 : 1, other = is_reworked(k) ? 3 : 2;
-    struct position first = position_of(k, 0);
+    struct position first = position_of(k, k->memory.oldest, 0);
     for (unsigned tier = 1; tier < LX_TIERS; tier++) {
-        struct position now = position_of(k, tier);
+        struct position now = position_of(k, k->memory.oldest, tier);
         if (now.missed >= BATCH &&
             now.missed * (first.total + BATCH) * own > (first.missed + 1) * now.total * other)
             return tier - 1;
