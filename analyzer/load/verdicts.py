@@ -16,7 +16,6 @@ import msgspec
 import numpy as np
 
 from foreread.analyzer.error import ArgumentError
-from foreread.analyzer.ingest.reclaimed import shows_later_uses
 from foreread.analyzer.ingest.tables import Array
 from foreread.analyzer.load.client import Load
 from foreread.analyzer.load.replayed import unpredicted, with_load
@@ -220,7 +219,7 @@ def _later_uses(start: Start) -> str | None:
 
     Also None where the program's own memory is unknown: how little a recording may have is, too.
     """
-    if shows_later_uses(start.recording) or own_kib(start) is None:
+    if start.shows_later_uses or own_kib(start) is None:
         return None
     return record_with(start.recording, size_word(tight_kib(start)))
 

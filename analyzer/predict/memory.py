@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from foreread.analyzer.ingest.reclaimed import shows_later_uses
 from foreread.analyzer.ingest.tables import Array
 from foreread.analyzer.predict.bands import Bands
 from foreread.analyzer.predict.start import Start
@@ -123,7 +122,7 @@ def lacking_kib(starts: Sequence[Start], bands: Bands | None) -> int | None:
 
     Also None where that little was given to see which pages are used again.
     """
-    if not starts or bands is None or shows_later_uses(starts[0].recording):
+    if not starts or bands is None or starts[0].shows_later_uses:
         return None
     start, available = starts[0], available_kib(starts[0])
     if available is None:

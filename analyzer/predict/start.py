@@ -100,6 +100,11 @@ class Start:
         return self.inputs.recording
 
     @property
+    def shows_later_uses(self) -> bool:
+        """Whether the recording shows which pages are used again (analyzer/ingest/reclaimed.py)."""
+        return not self.run.machine.code_stays
+
+    @property
     def times(self) -> Array:
         """When the recorded run executed the operations of the disk (ns of the trace clock)."""
         return np.asarray(self.inputs.times[_of_disk(self.inputs, self.disk)])

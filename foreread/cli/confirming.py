@@ -90,7 +90,8 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force",
         action="store_true",
-        help="run even if machine, kernel, CPU or disks differ from the capture's",
+        help="run even if machine, kernel, CPU or disks differ from the capture's, or --memory is "
+        "less than the program itself took",
     )
     add_limit(parser)
     add_wait(parser)

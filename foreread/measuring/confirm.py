@@ -27,6 +27,7 @@ from foreread.tracer.formats.capture import Metadata
 from foreread.tracer.formats.confirmation import Confirmation, same_question
 from foreread.tracer.formats.confirmation_store import change_stored, check_storable
 from foreread.tracer.machines import bench_on
+from foreread.tracer.runs.memory import check_holds_program
 from foreread.tracer.trials.trial import Scenario, TrialOptions, check_loads
 
 BY_SCRIPT = (
@@ -139,7 +140,7 @@ def proposed_start(path: Path, options: ConfirmOptions) -> Proposed:
     """Return the start of a capture in which a result can be stored.
 
     Raises ArgumentError if a row and a window both say what to test, and RecordError if nothing is
-    proposed.
+    proposed, or the memory of the runs is less than the program itself takes.
     """
     row, window_kb = options.row, _window(options.row, options.read_ahead_kb)
     start, verdict = recorded_start(path, options.question, window_kb, options.streams)
@@ -147,6 +148,8 @@ def proposed_start(path: Path, options: ConfirmOptions) -> Proposed:
         raise _no_proposal(verdict)
     if row is not None:
         row.check(start.capture)
+    if not options.force:
+        check_holds_program(options.memory_kib, start.capture.memory)
     check_storable(path)
     return Proposed(start.capture, start.run, start.target, start.proposal)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from foreread.boards.base.units import KIB, size_word
+from foreread.boards.base.units import KIB, size_text, size_word
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.memory import (
     MOST_SAMPLES,
@@ -151,6 +151,17 @@ def killed_error(memory_kib: int) -> RecordError:
         f"the command was killed for want of memory: {size} are less than it needs",
         f"try the next larger size: --memory {size_word(next_kib(memory_kib))}",
     )
+
+
+def check_holds_program(memory_kib: int | None, of: Memory | None) -> None:
+    """Raise RecordError if so much is less than a command itself took in a recorded run."""
+    own_kib = None if of is None else of.own_peak_kib
+    if memory_kib is not None and own_kib is not None and own_kib >= memory_kib:
+        raise RecordError(
+            f"without its files the program took {size_text(own_kib * KIB)} in the recorded run: "
+            f"with {size_word(memory_kib)} the kernel would kill it",
+            f"try a larger size: --memory {size_word(next_kib(own_kib))}; or add --force",
+        )
 
 
 def next_kib(memory_kib: int) -> int:

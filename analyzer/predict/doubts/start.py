@@ -13,7 +13,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from foreread.analyzer.ingest.reclaimed import shows_later_uses
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array, Kind, Rwbs, Table
 from foreread.analyzer.predict.bands import DEVIATIONS, REPLAY
@@ -90,7 +89,7 @@ def _short_of_memory(seconds: Seconds) -> Iterator[Doubt]:
     start, best = seconds.starts[0], seconds.bands.best
     idle = seconds.replays[0][seconds.bands.windows.index(best)]
     available = available_kib(start)
-    if available is None or shows_later_uses(start.recording):
+    if available is None or start.shows_later_uses:
         return
     short = shortage(start, best, available, pages_of(idle))
     if short is None:

@@ -27,6 +27,7 @@ from foreread.tracer.runs.options import Streams
 from foreread.tracer.trials.trial import Outcome
 
 EXAMPLE = Path(__file__).parents[3] / "examples/python-start/python-start.capture.tar.xz"
+SPARE = Path(__file__).parents[2] / "analyzer/load/data/spare.capture.tar.xz"
 HOLDS = "predicted for an idle machine; beside other readers or writers measure it"
 
 
@@ -385,3 +386,10 @@ def test_a_trace_of_another_tool_cannot_be_run_again(tmp_path, run):
         pytest.skip("no trace.dat among the fixtures: the refusal was not tried")
     shutil.copy(foreign, tmp_path / "trace.dat")
     assert run("confirm", tmp_path / "trace.dat", code=1).err.count("\n") == 1
+
+
+def test_less_memory_than_the_program_took_is_refused_before_anything_runs(tmp_path, run):
+    folder = unpack(SPARE, tmp_path)
+    refused = ("confirm", folder, "--read-ahead-kb", "32", "--memory", "8M")
+    assert run(*refused, code=1).err.endswith("or add --force\n")
+    assert not read(folder)[0].confirmations
