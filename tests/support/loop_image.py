@@ -14,6 +14,7 @@ from loop_devices import attached
 from machine_lock import nobody_records
 
 from foreread.boards.mounts import read_mounts
+from foreread.tracer.formats.capture import Metadata
 
 WINDOW_KB = 84  # set before a test; nothing else on the machine has it
 
@@ -44,6 +45,11 @@ class LoopImage:
         """Return the window while no foreread changes it."""
         with nobody_records():
             return self.window_kb()
+
+    def notes_of(self, capture: Metadata) -> list[str]:
+        """Return a run's notes without those on knobs of others' disks, which come and go."""
+        own = f"/{self.device}/"
+        return [note for note in capture.notes if "/sys/" not in note or own in note]
 
 
 def mount_options(loop: LoopImage) -> set[str]:
