@@ -104,8 +104,10 @@ class TracefsBackend:
         self._undo.callback(_remove_instance, instance)
         _write(instance / "tracing_on", "0")
         _write(instance / "trace_clock", CLOCK)
-        # Keep the beginning when the buffer is full: a start-up's first part is still exact.
-        _write(instance / "options/overwrite", "0")
+        # Keep the beginning when the buffer is full: a start-up's first part is still exact. Not by
+        # options/overwrite: Linux 6.18 crashes in a writer of it whose instance is removed
+        # meanwhile, since it is the one file here that holds no reference (kernel/trace/trace.c).
+        _write(instance / "trace_options", "nooverwrite")
         _write(instance / "buffer_size_kb", str(buffer_kib))
         self._copy_formats(place)
         self._drain = _Drain(instance)

@@ -43,7 +43,7 @@ keeper() {
     start_of $$
     read -r kept <"$job/kept"
     read -r boot </proc/sys/kernel/random/boot_id
-    echo "$$ $started" >"$job/owner"
+    note_owner "$$ $started"
     echo "$boot $$ $started" >"$kept/owner"
     while [ ! -e "$job/finish" ]; do
         pause 2

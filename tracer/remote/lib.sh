@@ -121,7 +121,13 @@ take_lock() {
         tries=$((tries + 1))
         sleep 1
     done
-    { echo "$me" >"$job/owner"; } 2>/dev/null || { rm -f "$lock" && exit 1; }
+    note_owner "$me" || { rm -f "$lock" && exit 1; }
+}
+
+# note_owner "PID START": note the owner of the job. Another foreread that reads the note before it is
+# whole would take the owner for dead, and undo the job: so it is moved there.
+note_owner() {
+    { echo "$1" >"$job/owner.new" && mv "$job/owner.new" "$job/owner"; } 2>/dev/null
 }
 
 # own_lock: take the lock unless it has a living owner; also take the lock of a foreread that runs

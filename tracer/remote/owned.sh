@@ -16,7 +16,7 @@ begin_owner() {
 # own_job: note this process as the owner of the job.
 own_job() {
     start_of $$
-    echo "$$ $started" >"$job/owner"
+    note_owner "$$ $started"
 }
 
 # stay_until_finished: wait until the job is finished or the host is gone; then put everything back.

@@ -83,8 +83,9 @@ make_instance() {
         "use Linux 3.10 or later with CONFIG_FTRACE, and check that memory is free"
     echo 0 >"$made/tracing_on"
     echo mono 2>/dev/null >"$made/trace_clock"
-    # Keep the beginning when the buffer is full: a start-up's first part is still exact.
-    echo 0 >"$made/options/overwrite"
+    # Keep the beginning when the buffer is full: a start-up's first part is still exact. Not by
+    # options/overwrite: Linux 6.18 crashes in a writer of it whose instance is removed meanwhile.
+    echo nooverwrite >"$made/trace_options"
     (echo "$2" >"$made/buffer_size_kb") 2>/dev/null || die \
         "not enough memory for a trace buffer of $2 KiB per CPU" \
         "choose a smaller one: --buffer-kib KIB"
