@@ -15,6 +15,7 @@ from inherited import shed
 from made_once import made_once, make_advice, make_report, make_suite
 from requirements import fail_for_missing_package
 from scheduling import ByModule
+from tracing_hangs import skip_where_tracing_hangs
 from waiting import Limit, forget_limit, limit_restarts
 
 # The threads of pytest-xdist hold no lock that a reader needs; another interpreter takes longer.
@@ -54,6 +55,12 @@ def pytest_runtest_makereport():
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report():
     return fail_for_missing_package((yield))
+
+
+def pytest_runtest_setup(item):
+    """Skip what needs the tracing of a kernel that has crashed: it would wait for ever."""
+    if item.get_closest_marker("kernel") and not item.get_closest_marker("boards"):
+        skip_where_tracing_hangs()
 
 
 def pytest_runtest_logreport(report):

@@ -13,9 +13,10 @@ import ctypes
 import errno
 import json
 import os
+import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +30,10 @@ from foreread.tracer.error import RecordError
 PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 NOTES = Path("/run/foreread")
 _NOTE = ".mount"
+TAINTED = Path("/proc/sys/kernel/tainted")
+_CRASHED = 1 << 7  # TAINT_DIE
+_HANGS = "tracing-hangs"  # a note of the boot during which it did
+_ANSWER_S = 10.0
 _UMOUNT_NOFOLLOW = 8
 _ATTEMPTS = 5  # another foreread may mount or unmount it at the same time
 _INSTANCES_S = 5.0
@@ -51,17 +56,19 @@ def mounted() -> Iterator[Path]:
     """Yield tracefs' directory, mounting it for the length of the block if it is not.
 
     Several processes may be in such a block: the last one unmounts it. If it is killed, its guard
-    does (boards.base.guard), or :func:`unmount_leftover`. Raises RecordError without the rights, or
-    on a kernel without tracing.
+    does (boards.base.guard), or :func:`unmount_leftover`. Raises RecordError without the rights, on
+    a kernel without tracing, or on one whose tracing hangs.
     """
     place = find()
     if place and not _is_ours():
+        check_answers(place)
         yield place
         return
     with guarded():
         held = _join()
         _held.append(held)
         try:
+            check_answers(PLACES[0])
             yield PLACES[0]
         finally:
             _held.remove(held)
@@ -73,21 +80,21 @@ def visible_to_restore() -> Iterator[Path | None]:
     """Yield tracefs' directory, kept mounted for the length of the block; None without leftovers.
 
     A job on this machine that ends unmounts what a dead foreread had mounted. The notes of dead
-    users tell that there may be trace instances of theirs: it is mounted anew then.
+    users tell that there may be trace instances of theirs: it is mounted anew then. Also None where
+    tracing hangs.
     """
-    place = find()
-    if place and not _is_ours():
-        yield place
-        return
-    held = -1
-    if place or any(note.here and not note.lives for note in _notes()):
+    found = find()
+    with ExitStack() as stack:
+        place = None
         with suppress(OSError, RecordError):
-            held = _open_mounted()
-    try:
-        yield PLACES[0] if held >= 0 else None
-    finally:
-        if held >= 0:
-            os.close(held)
+            if found and not _is_ours():
+                check_answers(found)
+                place = found
+            elif found or any(note.here and not note.lives for note in _notes()):
+                stack.callback(os.close, _open_mounted())
+                check_answers(PLACES[0])
+                place = PLACES[0]
+        yield place
 
 
 def unmount_leftover() -> list[tuple[str, str]]:
@@ -291,6 +298,35 @@ def _not_mounted(code: int | None) -> RecordError:
         f"tracefs cannot be read or mounted at {PLACES[0]}: {os.strerror(code or errno.EIO)}",
         "run as root, in the initial user namespace, on a kernel with CONFIG_FTRACE",
     )
+
+
+def check_answers(tracefs: Path) -> None:
+    """Raise RecordError if a crash of this kernel has left the locks of its tracing held.
+
+    What needs them then waits for ever, and cannot be killed: so one small process tries it, once a
+    boot.
+    """
+    if not int(TAINTED.read_text()) & _CRASHED:
+        return
+    if not _is_noted_to_hang():
+        words = ["cat", str(tracefs / "tracing_on"), str(tracefs / "set_event")]
+        with suppress(subprocess.TimeoutExpired):
+            null = subprocess.DEVNULL
+            subprocess.Popen(words, stdin=null, stdout=null, stderr=null).wait(_ANSWER_S)
+            return
+        NOTES.mkdir(mode=0o700, exist_ok=True)
+        (NOTES / _HANGS).write_text(_boot())
+    raise RecordError(
+        "the kernel's tracing hangs: the kernel has crashed since it booted (dmesg | grep Oops)",
+        "reboot",
+    )
+
+
+def _is_noted_to_hang() -> bool:
+    try:
+        return (NOTES / _HANGS).read_text() == _boot()
+    except FileNotFoundError:
+        return False
 
 
 def unmount() -> None:

@@ -35,11 +35,13 @@ class Fake:
     """A folder in place of tracefs: mounted while it has events, whose source is a file there."""
 
     def __init__(self, place):
-        self.events = place / "events"
+        self.events, tainted = place / "events", place / "tainted"
+        tainted.write_text("0\n")
         self.users = place / "users"  # of other programs
         self.parts = {
             "PLACES": (place,),
             "NOTES": place / "run",
+            "TAINTED": tainted,
             "mount": self.mount,
             "unmount": self.unmount,
             "source": self.source,
@@ -246,3 +248,32 @@ def test_debugfs_is_not_looked_into_where_tracefs_has_a_place_of_its_own(tmp_pat
 def test_a_tracefs_that_was_just_unmounted_has_no_instances_left(tmp_path):
     """Another foreread, its last user, unmounts it between two looks."""
     assert tracefs_mount.left_instances(tmp_path / "gone") == []
+
+
+@pytest.fixture
+def crashed(tmp_path, monkeypatch):
+    """A kernel that has crashed: what reads ``set_event`` of its tracefs, a pipe, waits."""
+    for name, text in (("tainted", "4736\n"), ("tracing_on", "0\n")):
+        (tmp_path / name).write_text(text)
+    os.mkfifo(tmp_path / "set_event")
+    monkeypatch.setattr(tracefs_mount, "TAINTED", tmp_path / "tainted")
+    monkeypatch.setattr(tracefs_mount, "NOTES", tmp_path / "run")
+    return tmp_path
+
+
+def test_tracing_that_hangs_after_a_crash_is_an_error_and_tried_once_a_boot(crashed, monkeypatch):
+    monkeypatch.setattr(tracefs_mount, "_ANSWER_S", 0.1)
+    with pytest.raises(RecordError, match="tracing hangs") as error:
+        tracefs_mount.check_answers(crashed)
+    assert error.value.remedy == "reboot"
+    os.close(os.open(crashed / "set_event", os.O_WRONLY))  # fails if nothing reads it
+    monkeypatch.setattr(subprocess, "Popen", None)
+    with pytest.raises(RecordError, match="tracing hangs"):
+        tracefs_mount.check_answers(crashed)
+
+
+def test_tracing_that_answers_after_a_crash_is_used(crashed):
+    (crashed / "set_event").unlink()
+    (crashed / "set_event").touch()
+    tracefs_mount.check_answers(crashed)
+    assert not (crashed / "run").exists()
