@@ -53,3 +53,14 @@ def test_a_process_without_an_environment_is_not_waited_for_if_it_is_older(
 ):
     processes(7, "", OLDER)
     assert living(shell, tmp_path) == ([], 0)
+
+
+@pytest.mark.parametrize("shell", each_shell(DASH, BUSYBOX))
+def test_the_note_of_an_owner_is_whole_whenever_it_is_read(shell, tmp_path):
+    """Empty, it would name a dead owner, and another foreread would undo the job."""
+    owner = tmp_path / "owner"
+    owner.write_text("1 500\n")
+    with owner.open() as before:
+        printed(shell, f'{function("lib.sh", "note_owner")}job={tmp_path}\nnote_owner "2 600"\n')
+        assert before.read() == "1 500\n"
+    assert owner.read_text() == "2 600\n"
