@@ -16,6 +16,7 @@ from foreread.emulator.linux.requests import SECTOR
 from foreread.emulator.linux.steps import Run, Timed
 from foreread.tracer.formats.memory import Samples
 
+_QUARTER = MIB // KIB // 4
 LEAST_PAGES = 64  # of files: below them a start makes hardly any way
 # Of the kernel, in bytes, for a file that is open: inode and dentry (ext4_inode_cache, dentry:
 # /proc/slabinfo of Linux 6.18), and a node of the page cache's tree for 64 pages.
@@ -87,13 +88,14 @@ def recorded_run(start: Start, at_zero: Timed) -> Timed:
 
 
 def tight_kib(start: Start) -> int:
-    """Return the memory in which a start runs that reclaims most of its pages, in whole MiB.
+    """Return the memory of a run that reclaims most of a start's pages, in quarters of a MiB.
 
-    It holds the program, and one of sixteen pages of its files.
+    It holds the program, and one of sixteen pages of its files. In whole MiB it held up to 15 % of
+    the pages of a small start.
     """
     pages = int(own_pages(start).max(initial=0)) + start.recording.accesses.rows // 16
     kib = pages_to_kib(pages, start.recording.page_size)
-    return -(-kib * KIB // MIB) * KIB
+    return -(-kib // _QUARTER) * _QUARTER
 
 
 def needed_kib(start: Start, pages: int) -> int:

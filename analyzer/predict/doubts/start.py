@@ -104,9 +104,23 @@ def _short_of_memory(seconds: Seconds) -> Iterator[Doubt]:
 def of_start(start: Start, windows: Sequence[int], runs: Sequence[Timed]) -> Iterator[Doubt]:
     """Yield the doubts about a start that was replayed under ``windows`` (pages), 0 among them."""
     recorded = recorded_run(start, runs[list(windows).index(0)])
-    yield from of_run(start, recorded.total_ns / 1e9)
+    yield from of_run(start, recorded.total_ns / 1e9 + _unsent_s(start, recorded))
     yield from other_requests(start, recorded)
     yield from by_window(start, windows, runs)
+
+
+def _unsent_s(start: Start, run: Timed) -> float:
+    """Return the seconds of recorded requests that the replay does not send, in hardly any memory.
+
+    Pages are read again there that the emulation keeps, which ``other_requests`` doubts: their time
+    is explained, and how they are used later is known all the same.
+    """
+    if not start.shows_later_uses:
+        return 0.0
+    recorded, sent = _reads(start, run)
+    took_ns = start.requests["complete_ns"].astype(float) - start.requests["issue_ns"]
+    is_read = (start.requests["flags"] & Rwbs.READ) > 0
+    return (recorded - sent) * float(took_ns[is_read].mean()) / 1e9
 
 
 def of_run(start: Start, replayed_s: float) -> Iterator[Doubt]:
@@ -320,14 +334,18 @@ def disagreement(page_size: int, windows: Sequence[int], each: Array) -> Iterato
 
 def other_requests(start: Start, run: Timed) -> Iterator[Doubt]:
     """Yield a doubt if the replay of the recorded run does not send the recorded requests."""
-    flags = start.requests["flags"]
-    recorded = int(np.count_nonzero((flags & Rwbs.READ) > 0))
-    replayed = recorded_reads(start.run, run.work, start.inode_tables)
+    recorded, replayed = _reads(start, run)
     off = abs(replayed - recorded) / max(recorded, 1)
     if start.cpu_samples is None or off <= LEAST_REQUESTS:
         return
     text = f"{plural(recorded, 'request', 'was')} recorded, and the replay sends {replayed:,}"
     yield Doubt(text, off, unusable=off > MOST_REQUESTS)
+
+
+def _reads(start: Start, run: Timed) -> tuple[int, int]:
+    """Return how many reads were recorded, and how many the replay of the recorded run sends."""
+    recorded = int(np.count_nonzero((start.requests["flags"] & Rwbs.READ) > 0))
+    return recorded, recorded_reads(start.run, run.work, start.inode_tables)
 
 
 def _sleep_that_grows(
