@@ -14,6 +14,7 @@ from pathlib import Path
 PREFIX = "foreread-"
 # Also on targets, with the name of the job there as the value (held.sh).
 MARK = "FOREREAD_JOB"
+_INITIAL = "pid:[4026531836]"  # PROC_PID_INIT_INO, include/linux/proc_ns.h
 _NAME = re.compile(rf"{PREFIX}(?:[a-z]+-)*(\d+-\d+)(?:-\w+)?")
 
 
@@ -32,6 +33,32 @@ def is_alive(tag: str) -> bool:
     """Return whether the process that :func:`owner_tag` named still runs."""
     pid, _, started = tag.partition("-")
     return pid.isdecimal() and started.isdecimal() and int(started) == start_time(int(pid))
+
+
+def may_live_elsewhere(tag: str) -> bool:
+    """Return whether the process ``tag`` may live in another PID namespace, as in a container.
+
+    It has another number here, or none: what all namespaces share, like trace instances, is not
+    left over. A process in such a namespace does not see those outside, and cannot tell.
+    """
+    try:
+        if str(Path("/proc/self/ns/pid").readlink()) != _INITIAL:
+            return True
+    except OSError:  # Linux before 3.8, or without namespaces
+        return False
+    pid, _, started = tag.partition("-")
+    inner = re.compile(rf"^NSpid:.*\t{re.escape(pid)}$", re.MULTILINE)
+    return any(
+        str(start_time(int(folder.name))) == started and inner.search(_status(folder))
+        for folder in Path("/proc").glob("[0-9]*")
+    )
+
+
+def _status(folder: Path) -> str:
+    try:
+        return (folder / "status").read_text()
+    except OSError:
+        return ""
 
 
 def is_left(name: str) -> bool:

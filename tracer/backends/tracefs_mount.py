@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from foreread.boards.base.guard import guarded
-from foreread.boards.base.owner import PREFIX, is_alive, owner_tag, tag_in
+from foreread.boards.base.owner import PREFIX, is_alive, may_live_elsewhere, owner_tag, tag_in
 from foreread.boards.base.owner import is_left as is_dead
 from foreread.boards.mounts import read_mounts
 from foreread.tracer.backends.base import STANDINS
@@ -356,7 +356,7 @@ def remove_leftovers(tracefs: Path) -> list[str]:
 
 
 def left_instances(tracefs: Path) -> list[Path]:
-    """Return the instances of dead forereads."""
+    """Return the instances of dead forereads; all PID namespaces share them."""
     try:
         instances = sorted((tracefs / "instances").iterdir())
     except FileNotFoundError:  # the last user of the mount has just unmounted it
@@ -364,7 +364,9 @@ def left_instances(tracefs: Path) -> list[Path]:
     return [
         instance
         for instance in instances
-        if instance.name.startswith(PREFIX) and is_dead(instance.name)
+        if instance.name.startswith(PREFIX)
+        and is_dead(instance.name)
+        and not may_live_elsewhere(tag_in(instance.name) or "")
     ]
 
 
@@ -393,7 +395,7 @@ def _remove_probes(tracefs: Path) -> list[str]:
     removed = []
     for group in _probe_groups(tracefs):
         tag = group.removeprefix(prefix).replace("_", "-")
-        if group.startswith(prefix) and not is_alive(tag):
+        if group.startswith(prefix) and not is_alive(tag) and not may_live_elsewhere(tag):
             remove_probe(tracefs, group)
             removed.append(group)
     return removed
