@@ -1,4 +1,4 @@
-"""The owner of what foreread creates, where its number is another one: in a PID namespace."""
+"""Owners that have another number elsewhere: in a PID namespace, as in a container."""
 
 import os
 import subprocess
