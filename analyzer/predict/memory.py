@@ -34,7 +34,8 @@ def with_memory(start: Start, kib: int) -> Start:
 
 def own_kib(start: Start) -> int | None:
     """Return the memory that a recorded program itself takes at most; None if unknown."""
-    return max((kib for _, kib in _samples(start)), default=None)
+    memory = start.recording.capture.memory
+    return None if memory is None else memory.own_peak_kib
 
 
 def own_pages(start: Start) -> Array:

@@ -61,6 +61,11 @@ def _status(folder: Path) -> str:
         return ""
 
 
+def is_gone(tag: str) -> bool:
+    """Return whether the process ``tag`` lives in no PID namespace: for what all of them share."""
+    return not is_alive(tag) and not may_live_elsewhere(tag)
+
+
 def is_left(name: str) -> bool:
     """Return whether the name is foreread's, and the owner in it is dead."""
     tag = tag_in(name)

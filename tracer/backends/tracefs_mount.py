@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from foreread.boards.base.guard import guarded
-from foreread.boards.base.owner import PREFIX, is_alive, may_live_elsewhere, owner_tag, tag_in
+from foreread.boards.base.owner import PREFIX, is_gone, owner_tag, tag_in
 from foreread.boards.base.owner import is_left as is_dead
 from foreread.boards.mounts import read_mounts
 from foreread.tracer.backends.base import STANDINS
@@ -364,9 +364,7 @@ def left_instances(tracefs: Path) -> list[Path]:
     return [
         instance
         for instance in instances
-        if instance.name.startswith(PREFIX)
-        and is_dead(instance.name)
-        and not may_live_elsewhere(tag_in(instance.name) or "")
+        if (tag := tag_in(instance.name)) is not None and is_gone(tag)
     ]
 
 
@@ -395,7 +393,7 @@ def _remove_probes(tracefs: Path) -> list[str]:
     removed = []
     for group in _probe_groups(tracefs):
         tag = group.removeprefix(prefix).replace("_", "-")
-        if group.startswith(prefix) and not is_alive(tag) and not may_live_elsewhere(tag):
+        if group.startswith(prefix) and is_gone(tag):
             remove_probe(tracefs, group)
             removed.append(group)
     return removed
